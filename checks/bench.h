@@ -1,0 +1,60 @@
+/* The timing protocol (DESIGN: measuring): boundary first, warm-up, fresh inputs, flushed cache, repeat until the
+ * median is sure, report median, IQR, min and n. */
+#ifndef TANDEM_CHECKS_BENCH_H
+#define TANDEM_CHECKS_BENCH_H
+
+#include "tandem/status.h"
+#include "tandem/variant.h"
+
+typedef enum td_scope { TD_SCOPE_FORWARD = 0, TD_SCOPE_FORWARD_BACKWARD, TD_SCOPE_FULL_STEP, TD_SCOPES } td_scope;
+const char *td_scope_name(td_scope scope);
+
+typedef struct td_bench_options {
+    int warmup; /* runs before the first timed one, at least */
+    int min_runs, max_runs;
+    double max_seconds;    /* stop when this much has been spent on timed runs */
+    double relative_error; /* stop when the median's relative standard error is below this */
+    int flush_cache;       /* write a buffer larger than the last-level cache before each run */
+} td_bench_options;
+td_bench_options td_bench_defaults(void);
+
+typedef struct td_timing {
+    double median, q1, q3, min, max, mean; /* seconds */
+    double relative_error;                 /* of the median: 1.2533·σ̂/√n / median, with σ̂ = IQR/1.349 */
+    int runs;
+    int failed; /* runs that returned an error: a timing with failed > 0 is never "best" and has no median */
+} td_timing;
+
+/* Seconds on the monotonic clock. */
+double td_now(void);
+/* Statistics of n samples (sorted in place). */
+void td_timing_from(double *samples, int n, td_timing *out);
+/* Time `body(context, run)`. `before(context, run)` (may be NULL) is outside the interval: rotate inputs, poison
+ * outputs there. */
+td_status td_bench(td_status (*body)(void *context, int run, td_error *err), void (*before)(void *context, int run),
+                   void *context, const td_bench_options *options, td_timing *out, td_error *err);
+
+/* Check, then time, then check the timed output again: `timing` is valid only if the verdicts before and after are not
+ * FAIL. Inputs rotate over enough sets to exceed the last-level cache; outputs poisoned before every run. */
+typedef struct td_bench_result {
+    td_timing timing;
+    int verdict_before, verdict_after; /* td_verdict */
+    double flops, bytes;               /* counted */
+    size_t workspace_bytes;            /* what the variant asked for */
+    size_t peak_bytes;                 /* measured: all tags */
+} td_bench_result;
+td_status td_bench_variant(const td_variant *variant, const td_problem *problem, const td_bench_options *options,
+                           td_bench_result *out, td_error *err);
+
+/* Speed-up of `b` over `a`; refused (TD_BAD_PARAM) across different scopes, shapes, dtypes' element counts or global
+ * batches. */
+typedef struct td_boundary {
+    td_scope scope;
+    td_problem problem;
+    int64_t global_batch; /* sequences; 0 where there is none */
+    char device[64];
+} td_boundary;
+td_status td_speedup(const td_boundary *a, double seconds_a, const td_boundary *b, double seconds_b, double *out,
+                     td_error *err);
+
+#endif

@@ -1,0 +1,70 @@
+/* One small struct a variant, filled in its own file: what it is, what it can do, how it rounds, and how to run it.
+ * One engine (checks/) checks, times and reports any variant of any operation. */
+#ifndef TANDEM_VARIANT_H
+#define TANDEM_VARIANT_H
+
+#include "alloc.h"
+#include "attention.h"
+#include "status.h"
+
+typedef enum td_op {
+    TD_OP_ATTENTION_FORWARD = 0,
+    TD_OP_ATTENTION_BACKWARD,
+    TD_OP_GEMM,    /* C (M,N) = A (M,K) B (K,N) */
+    TD_OP_SOFTMAX, /* Y (M,N) = softmax of X's rows */
+    TD_OP_GELU,    /* Y (M,N) = gelu(X), element by element */
+    TD_OPS
+} td_op;
+
+/* The matrix operations' problem; K is 0 where an operation has no inner dimension. */
+typedef struct td_matrix_problem {
+    int64_t M, N, K;
+} td_matrix_problem;
+
+enum { TD_A = 0, TD_B, TD_C }; /* tensors of GEMM */
+enum { TD_X = 0, TD_Y };       /* tensors of softmax and gelu */
+
+typedef struct td_problem {
+    td_op op;
+    union {
+        td_attention_problem attention;
+        td_matrix_problem matrix;
+    };
+} td_problem;
+
+typedef enum td_backend { TD_CPU = 0, TD_EMULATED, TD_CUDA, TD_BACKENDS } td_backend;
+
+/* Where a variant rounds, and to what: the tolerance is derived from this, so it must be true.
+ * `arithmetic` is the type of dot products, exponentials, row sums l and accumulators;
+ * `scores` and `probs` are the types to which S and P are rounded before their next use;
+ * `exp_ulp` bounds the error of the exponential used, in units of arithmetic's u (relative). */
+typedef struct td_rounding {
+    td_dtype arithmetic, scores, probs;
+    double exp_ulp;
+} td_rounding;
+
+typedef struct td_variant {
+    const char *name; /* unique, e.g. "online_f32" */
+    td_op op;
+    td_backend backend;
+    td_dtype dtype; /* of the inputs it takes; an input of another dtype is converted (rounded once) before */
+    td_rounding rounding;
+    const char *idea;     /* one line: what this variant does */
+    const char *limits;   /* one line: what it cannot do; "" if nothing */
+    const char *mistake;  /* NULL, or the one thing deliberately wrong: shown in lessons, used to name a wrong answer */
+    td_tag workspace_tag; /* what its workspace is: TD_MEM_SCORES for a T×T matrix, TD_MEM_WORKSPACE otherwise */
+    /* TD_OK, or TD_UNSUPPORTED with the reason in `why`. The problem is already legal. NULL = supports all. */
+    td_status (*supports)(const td_problem *problem, td_error *why);
+    size_t (*workspace_bytes)(const td_problem *problem);
+    /* Inputs are read-only, each with its own strides; outputs may have any dtype (the result is rounded once to it)
+     * and any strides. `workspace` has workspace_bytes() bytes, aligned to 64, holding garbage. `stream` is a
+     * cudaStream_t for CUDA variants and NULL otherwise. An output whose data is NULL is not wanted. */
+    td_status (*run)(const td_problem *problem, const td_tensor *tensors, void *workspace, void *stream, td_error *err);
+    double (*flops)(const td_problem *problem); /* counted as the operation needs it, not as the variant spends it */
+    double (*bytes)(const td_problem *problem); /* compulsory: each input once and each output once, in the dtype */
+} td_variant;
+
+/* NULL-terminated tables; one a backend, in the order of the syllabus. */
+extern const td_variant *const td_cpu_variants[];
+
+#endif

@@ -1,0 +1,20 @@
+/* The commands of build/tandem, one file each (command_NAME.c). Each returns the process's exit status. */
+#ifndef TANDEM_COMMANDS_H
+#define TANDEM_COMMANDS_H
+
+#include "tandem/status.h"
+
+enum {
+    TD_EXIT_OK = 0,
+    TD_EXIT_WRONG = 1,       /* a check ran and failed */
+    TD_EXIT_USAGE = 2,       /* a bad parameter */
+    TD_EXIT_ENVIRONMENT = 3, /* I/O, memory, no device */
+    TD_EXIT_INTERNAL = 4
+};
+
+/* Print "tandem COMMAND: message" on stderr and give the exit status that belongs to the error. */
+int td_exit_with(const char *command, const td_error *err);
+
+int td_command_list(int argc, char **argv);
+
+#endif

@@ -1,0 +1,41 @@
+/* A lesson: its number and name (the folder is lessons/NN_name), the options it takes, and what `make lesson-N` runs.
+ */
+#ifndef TANDEM_LESSON_H
+#define TANDEM_LESSON_H
+
+#include "../checks/arguments.h"
+#include "../checks/record.h"
+
+typedef struct td_lesson {
+    int number;
+    const char *name;    /* "online_softmax" */
+    const char *concept; /* for the lesson table: what the pair is, in a few words */
+    const td_option *options;
+    td_status (*run)(const td_arguments *arguments, td_error *err);
+} td_lesson;
+
+extern const td_lesson td_lesson_measure, td_lesson_roofline, td_lesson_online_softmax;
+/* NULL-terminated, in order. */
+extern const td_lesson *const td_lessons[];
+
+/* One question before the run: print it and its choices, read a letter; with stdin no terminal nothing is asked and
+ * nothing is read. Returns the chosen index, or −1 if not asked. td_lesson_answer says afterwards whether it was right.
+ */
+int td_lesson_predict(const char *question, const char *const *choices, int count);
+void td_lesson_answer(int chosen, int right, const char *const *choices, const char *why);
+
+/* The header of a run: device, seed, shape, dtype, mask, and the exact command that replays it. */
+void td_lesson_header(const td_arguments *arguments, const char *device, const char *shape);
+/* A section title, and a paragraph wrapped to the terminal's width. */
+void td_lesson_section(const char *title);
+void td_lesson_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Self-test: each question, a pause for return on a terminal, then its answer. */
+typedef struct td_question {
+    const char *question, *answer;
+} td_question;
+void td_lesson_self_test(const td_question *questions, int count);
+/* Where this lesson's CSV and plots go: <out>/lesson-N/<file>; makes the folder. TD_IO if it cannot be written. */
+td_status td_lesson_path(const td_arguments *arguments, int number, const char *file, char *path, int size,
+                         td_error *err);
+
+#endif
