@@ -30,6 +30,8 @@ td_status td_arguments_parse(td_arguments *arguments, const char *command, const
                              char **argv, td_error *err);
 /* Usage, from the table. */
 void td_arguments_help(const td_arguments *arguments, const char *summary);
+/* A name as make spells it, for messages and help: "T", "GLOBAL_BATCH". Returns `out`. */
+char *td_option_label(const char *name, char *out, int size);
 int td_arguments_given(const td_arguments *arguments, const char *name);
 /* The command that repeats this run with every value spelled out: "make lesson-3 T=64 D=64 …". */
 void td_arguments_replay(const td_arguments *arguments, char *out, int size);

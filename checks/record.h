@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Columns at most; and a fit buffer for a cell's text, which itself may be of any length. */
 enum { TD_RECORD_COLUMNS = 40, TD_RECORD_TEXT = 96 };
 
 typedef enum td_cell { TD_CELL_EMPTY = 0, TD_CELL_INT, TD_CELL_REAL, TD_CELL_TEXT } td_cell;

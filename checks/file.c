@@ -1,0 +1,121 @@
+/* Temporary file, sync, rename: a reader sees the old file or the whole new one. */
+#include "file.h"
+#include "text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+td_status td_file_failed(const char *path, const char *doing, int errno_value, td_error *err) {
+    char shown[160];
+    return td_fail(err, TD_IO, "%s: %s: %s", td_shown(path, shown, sizeof shown), doing, strerror(errno_value));
+}
+
+/* Resolve a link, and refuse what rename must not replace: /dev/null is no place to rename to. */
+static td_status resolve(const char *path, char *out, td_error *err) {
+    struct stat there;
+    char shown[160];
+    if (strlen(path) >= PATH_MAX) return td_file_failed(path, "cannot be written", ENAMETOOLONG, err);
+    if (stat(path, &there) != 0) {
+        strcpy(out, path);
+        if (!path[0]) return td_file_failed(path, "cannot be written", ENOENT, err);
+        return TD_OK; /* new: creating the temporary file tells whether its folder can take it */
+    }
+    if (!S_ISREG(there.st_mode))
+        return td_fail(err, TD_IO, "%s: cannot be written: it is not a regular file",
+                       td_shown(path, shown, sizeof shown));
+    if (access(path, W_OK) != 0 || !realpath(path, out)) return td_file_failed(path, "cannot be written", errno, err);
+    return TD_OK;
+}
+
+td_status td_file_create(td_file *file, const char *path, td_error *err) {
+    static int serial = 0;
+    file->stream = NULL;
+    file->temporary[0] = '\0';
+    td_status status = resolve(path, file->path, err);
+    if (status != TD_OK) return status;
+
+    const char *slash = strrchr(file->path, '/');
+    int folder = slash ? (int)(slash - file->path) + 1 : 0;
+    int length = snprintf(file->temporary, sizeof file->temporary, "%.*s.tandem-%ld-%d.tmp", folder, file->path,
+                          (long)getpid(), __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
+    int fd = -1;
+    if (length >= (int)sizeof file->temporary)
+        errno = ENAMETOOLONG;
+    else
+        fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        file->temporary[0] = '\0';
+        return td_file_failed(path, "cannot be written", errno, err);
+    }
+    file->stream = fdopen(fd, "w");
+    if (!file->stream) {
+        close(fd);
+        td_file_discard(file);
+        return td_fail(err, TD_NO_MEMORY, "no memory to write a file");
+    }
+    return TD_OK;
+}
+
+td_status td_file_finish(td_file *file, td_error *err) {
+    errno = 0;
+    int wrong = ferror(file->stream), reason = 0;
+    if (fflush(file->stream) != 0 || fsync(fileno(file->stream)) != 0) wrong = 1, reason = errno;
+    if (fclose(file->stream) != 0 && !reason) wrong = 1, reason = errno;
+    file->stream = NULL;
+    if (!wrong) return TD_OK;
+    td_file_discard(file);
+    return td_file_failed(file->path, "cannot be written", reason ? reason : EIO, err);
+}
+
+td_status td_file_publish(td_file *file, td_error *err) {
+    if (rename(file->temporary, file->path) != 0) {
+        int reason = errno;
+        td_file_discard(file);
+        return td_file_failed(file->path, "cannot be written", reason, err);
+    }
+    file->temporary[0] = '\0';
+    return TD_OK;
+}
+
+void td_file_discard(td_file *file) {
+    if (file->stream) fclose(file->stream);
+    file->stream = NULL;
+    if (file->temporary[0]) unlink(file->temporary);
+    file->temporary[0] = '\0';
+}
+
+td_status td_folder_make(const char *path, td_error *err) {
+    char part[PATH_MAX];
+    if (strlen(path) >= sizeof part) return td_file_failed(path, "cannot be made", ENAMETOOLONG, err);
+    strcpy(part, path);
+    for (char *c = part + 1; part[0]; c++) {
+        char end = *c;
+        if (end != '/' && end != '\0') continue;
+        *c = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST) return td_file_failed(part, "cannot be made", errno, err);
+        if (end == '\0') break;
+        *c = end;
+    }
+    struct stat there;
+    if (stat(path, &there) != 0) return td_file_failed(path, "cannot be made", errno, err);
+    if (!S_ISDIR(there.st_mode)) return td_file_failed(path, "cannot be made", ENOTDIR, err);
+    return TD_OK;
+}
+
+td_status td_resource_find(const char *name, char *path, int size, td_error *err) {
+    char folder[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    folder[length > 0 ? length : 0] = '\0';
+    for (int up = 0; up < 4; up++) { /* build/tandem, and build/san/tandem, lie below the folder that holds plots/ */
+        char *slash = strrchr(folder, '/');
+        if (!slash) break;
+        *slash = '\0';
+        int n = snprintf(path, (size_t)size, "%s/%s", folder, name);
+        if (n < size && access(path, R_OK) == 0) return TD_OK;
+    }
+    if (snprintf(path, (size_t)size, "%s", name) < size && access(path, R_OK) == 0) return TD_OK;
+    return td_fail(err, TD_IO, "%s: found neither near the executable nor in the working folder", name);
+}

@@ -1,0 +1,36 @@
+/* Files that are complete or absent, and the files that belong to Tandem itself (plots/, lessons/). */
+#ifndef TANDEM_CHECKS_FILE_H
+#define TANDEM_CHECKS_FILE_H
+
+#include "tandem/status.h"
+#include <limits.h>
+
+/* A file being written: its bytes go to a temporary name in the folder of `path`. Use in this order: create, write to
+ * `stream`, finish, publish. A step that fails discards the file and returns TD_IO naming `path` and the system's
+ * reason; afterwards discard is harmless. Two files that belong together are both finished before either is published.
+ */
+typedef struct td_file {
+    FILE *stream;
+    char path[PATH_MAX], temporary[PATH_MAX];
+} td_file;
+
+/* What exists at `path` must be a regular file that may be written (a symbolic link is followed). */
+td_status td_file_create(td_file *file, const char *path, td_error *err);
+/* Flush, sync to the disk, close: from here on only the name is missing. */
+td_status td_file_finish(td_file *file, td_error *err);
+/* Rename to `path`. */
+td_status td_file_publish(td_file *file, td_error *err);
+/* Close and remove what was written so far; a published file stays. */
+void td_file_discard(td_file *file);
+
+/* TD_IO with "path: reason" of errno; `doing` says what failed ("cannot be read"). */
+td_status td_file_failed(const char *path, const char *doing, int errno_value, td_error *err);
+
+/* Make a folder and those above it. TD_IO if one cannot be made. */
+td_status td_folder_make(const char *path, td_error *err);
+
+/* The full path of Tandem's own file `name` ("plots/style.gp"): looked for beside the executable, in the three folders
+ * above it, and in the working folder. TD_IO if it is nowhere. */
+td_status td_resource_find(const char *name, char *path, int size, td_error *err);
+
+#endif

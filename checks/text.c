@@ -1,0 +1,109 @@
+/* Showing text on a terminal or in a one-line message. */
+#include "text.h"
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Bytes of the UTF-8 character at `s`; 0 if the bytes there are none. */
+static int character(const unsigned char *s) {
+    int n = s[0] < 0x80                   ? 1
+            : s[0] >= 0xC2 && s[0] < 0xE0 ? 2
+            : (s[0] & 0xF0) == 0xE0       ? 3
+            : (s[0] & 0xF8) == 0xF0       ? 4
+                                          : 0;
+    for (int i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    return n;
+}
+
+static int is_continuation(char c) {
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Copy `text` into `out` up to `end`, with every byte that is not printable replaced. */
+static char *copy_printable(char *out, const char *text, const char *end) {
+    while (text < end) {
+        int n = character((const unsigned char *)text);
+        if (n <= 1 || n > end - text) {
+            unsigned char c = (unsigned char)*text++;
+            *out++ = n == 1 && c >= 0x20 && c != 0x7f ? (char)c : '?';
+        } else {
+            memcpy(out, text, (size_t)n);
+            out += n, text += n;
+        }
+    }
+    return out;
+}
+
+char *td_shown(const char *text, char *out, int size) {
+    static const char dots[] = "…";
+    size_t length = strlen(text), room = (size_t)size - 1;
+    char *end = out;
+    if (length <= room) {
+        end = copy_printable(out, text, text + length);
+    } else {
+        size_t half = (room - (sizeof dots - 1)) / 2;
+        const char *head = text + half, *tail = text + length - half;
+        while (head > text && is_continuation(*head)) head--;
+        while (is_continuation(*tail)) tail++;
+        end = copy_printable(out, text, head);
+        memcpy(end, dots, sizeof dots - 1);
+        end = copy_printable(end + sizeof dots - 1, tail, text + length);
+    }
+    *end = '\0';
+    return out;
+}
+
+static struct winsize window(FILE *stream) {
+    struct winsize w = {0};
+    if (!isatty(fileno(stream)) || ioctl(fileno(stream), TIOCGWINSZ, &w) != 0) memset(&w, 0, sizeof w);
+    return w;
+}
+
+int td_terminal_columns(FILE *stream) {
+    struct winsize w = window(stream);
+    return w.ws_col ? w.ws_col : 80;
+}
+
+int td_terminal_rows(FILE *stream) {
+    struct winsize w = window(stream);
+    return w.ws_row ? w.ws_row : 24;
+}
+
+int td_text_width(const char *text) {
+    int width = 0;
+    for (; *text; text++) width += !is_continuation(*text);
+    return width;
+}
+
+static int word_width(const char *word, size_t bytes) {
+    int width = 0;
+    for (size_t i = 0; i < bytes; i++) width += !is_continuation(word[i]);
+    return width;
+}
+
+void td_print_wrapped(FILE *stream, const char *text, const char *first, const char *rest, int width) {
+    fputs(first, stream);
+    int column = td_text_width(first), fresh = 1; /* fresh: no word on this line yet */
+    while (*text) {
+        if (*text == '\n') {
+            fprintf(stream, "\n%s", rest);
+            column = td_text_width(rest), fresh = 1;
+            text++;
+            continue;
+        }
+        size_t bytes = strcspn(text, " \n");
+        int places = word_width(text, bytes);
+        if (bytes > 0) {
+            if (!fresh && column + 1 + places > width) {
+                fprintf(stream, "\n%s", rest);
+                column = td_text_width(rest), fresh = 1;
+            }
+            fprintf(stream, "%s%.*s", fresh ? "" : " ", (int)bytes, text);
+            column += places + !fresh, fresh = 0;
+        }
+        text += bytes;
+        text += strspn(text, " ");
+    }
+    fputc('\n', stream);
+}
