@@ -21,7 +21,9 @@ int td_fixture_is_adversarial(td_fixture fixture);
 /* Value of element (b,h,i,j) of tensor number `tensor` (TD_Q …) before rounding to its dtype. */
 double td_fixture_value(td_fixture fixture, uint64_t seed, int tensor, const td_tensor *shape, int64_t b, int64_t h,
                         int64_t i, int64_t j);
-/* Fill `view` (any strides, any dtype), each element rounded once. */
+/* Fill `view` (any strides, any dtype), each element rounded once. Where a stride is zero, index 0 gives the value. */
 void td_fixture_fill(td_fixture fixture, uint64_t seed, int tensor, const td_tensor *view);
+/* The same values as a tensor of the narrower `dtype` would hold, in a view of a wider one. */
+void td_fixture_fill_rounded(td_fixture fixture, uint64_t seed, int tensor, td_dtype dtype, const td_tensor *view);
 
 #endif

@@ -5,6 +5,9 @@
 #include "tandem/alloc.h"
 #include <stdint.h>
 
+/* malloc with the alignment that td_allocator promises, and no counting: what a NULL allocator means. */
+td_allocator td_plain_allocator(void);
+
 typedef struct td_memory td_memory;
 
 /* A new counter over malloc; `limit_bytes` > 0 makes an allocation beyond it return NULL (0 = no limit). */

@@ -7,6 +7,9 @@
 
 enum { TD_MAX_TENSORS = TD_ATTENTION_TENSORS };
 
+/* Elements of all tensors and of the scores together stay below this: as doubles their bytes are a 62-bit number. */
+#define TD_MAX_ELEMENTS (INT64_C(1) << 59)
+
 typedef struct td_tensor_role {
     const char *name; /* "Q" */
     int index;        /* TD_Q */
@@ -22,10 +25,11 @@ typedef struct td_operation {
     void (*shape)(const td_problem *problem, int tensor, int64_t size[4]);
 } td_operation;
 
+/* NULL for an `op` that is none. */
 const td_operation *td_operation_of(td_op op);
 
 /* TD_BAD_PARAM naming the parameter, if the problem is not legal: sizes, heads, d in 1…256, finite scale, mask, block,
- * and total elements below 2^62. */
+ * and total elements below TD_MAX_ELEMENTS. */
 td_status td_problem_validate(const td_problem *problem, td_error *err);
 /* Tensors against the problem: sizes, dtype, non-NULL data where elements exist, no zero stride in an output. */
 td_status td_tensors_validate(const td_problem *problem, const td_tensor *tensors, td_error *err);
