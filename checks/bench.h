@@ -10,27 +10,36 @@ typedef enum td_scope { TD_SCOPE_FORWARD = 0, TD_SCOPE_FORWARD_BACKWARD, TD_SCOP
 const char *td_scope_name(td_scope scope);
 
 typedef struct td_bench_options {
-    int warmup; /* runs before the first timed one, at least */
-    int min_runs, max_runs;
-    double max_seconds;    /* stop when this much has been spent on timed runs */
-    double relative_error; /* stop when the median's relative standard error is below this */
-    int flush_cache;       /* write a buffer larger than the last-level cache before each run */
+    int warmup;             /* runs before the first timed one; up to four times as many while they still get faster */
+    int min_runs, max_runs; /* timed runs: min_runs are always made */
+    double max_seconds;     /* then stop when this much has been spent on timed runs */
+    double relative_error;  /* or when the median's relative standard error is below this */
+    int flush_cache;        /* write a buffer larger than the last-level cache before each run */
 } td_bench_options;
 td_bench_options td_bench_defaults(void);
 
 typedef struct td_timing {
     double median, q1, q3, min, max, mean; /* seconds */
-    double relative_error;                 /* of the median: 1.2533·σ̂/√n / median, with σ̂ = IQR/1.349 */
+    double relative_error; /* of the median: 1.2533·σ̂/√n / median, with σ̂ = IQR/1.349; n < 2: ∞ */
+    double drift;          /* median of the second half of the runs / of the first half − 1; n < 8: 0 */
+    int drifted;           /* the drift is over 10 % and over 3 of its standard errors: throttling */
     int runs;
     int failed; /* runs that returned an error: a timing with failed > 0 is never "best" and has no median */
 } td_timing;
 
 /* Seconds on the monotonic clock. */
 double td_now(void);
-/* Statistics of n samples (sorted in place). */
+/* Statistics of n samples, given in the order of the runs (sorted in place). Quartiles interpolate linearly between the
+ * two nearest samples (Hyndman & Fan 1996, type 7). A NaN, infinite or negative sample counts as a failed run. */
 void td_timing_from(double *samples, int n, td_timing *out);
+/* Why this timing must not be called the best, as one short phrase; NULL if nothing speaks against it. */
+const char *td_timing_flaw(const td_timing *timing);
+/* Index of the smallest median among the timings without a flaw; −1 if none. */
+int td_timing_best(const td_timing *timings, int count);
 /* Time `body(context, run)`. `before(context, run)` (may be NULL) is outside the interval: rotate inputs, poison
- * outputs there. */
+ * outputs there. It comes right after the previous run's interval, before the cache is flushed, so that it can see what
+ * that run had really finished. `run` counts warm-up runs too. The first error of `body` ends the measurement: its
+ * status is returned, and `out` has failed = 1 and no median. */
 td_status td_bench(td_status (*body)(void *context, int run, td_error *err), void (*before)(void *context, int run),
                    void *context, const td_bench_options *options, td_timing *out, td_error *err);
 

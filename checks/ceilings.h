@@ -13,10 +13,13 @@ typedef struct td_machine {
 void td_machine_read(td_machine *out);
 
 typedef struct td_ceilings {
-    double copy_bytes_per_s;       /* read + written, arrays larger than the last-level cache, all cores */
-    double flops_per_s[TD_DTYPES]; /* FMA in registers, all cores; 16-bit types compute in float32 on a CPU */
+    double copy_bytes_per_s;       /* bytes that cross between memory and all cores, from arrays of at least 4 times the
+                                    * last-level cache: the best of a copy (read + written; with plain stores and with stores
+                                    * that bypass the cache) and of a read alone, since an operation may mostly read */
+    double flops_per_s[TD_DTYPES]; /* FMA in registers (2 FLOPs each) at the widest vector that this processor has, all
+                                    * cores at once; 16-bit types compute in float32 on a CPU */
 } td_ceilings;
-/* Measure (about a second). */
+/* Measure (about a second): the best of several repeats, so that a busy machine does not lower the roof. */
 td_status td_ceilings_measure(td_ceilings *out, td_error *err);
 
 /* max(flops / peak, bytes / bandwidth), seconds. */

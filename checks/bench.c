@@ -1,0 +1,97 @@
+/* The timing loop: warm up until it settles, then repeat until the median is sure. */
+#include "bench.h"
+#include "ceilings.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+td_bench_options td_bench_defaults(void) {
+    return (td_bench_options){
+        .warmup = 2, .min_runs = 5, .max_runs = 200, .max_seconds = 2, .relative_error = 0.01, .flush_cache = 1};
+}
+
+typedef struct loop {
+    td_status (*body)(void *context, int run, td_error *err);
+    void (*before)(void *context, int run);
+    void *context;
+    unsigned char *flush; /* NULL = leave the cache as it is */
+    size_t flush_bytes;
+    int run;
+} loop;
+
+/* Every core writes its share, so that the private caches are swept too. */
+static void flush_cache(loop *l) {
+    if (!l->flush) return;
+    unsigned char value = (unsigned char)l->run;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < l->flush_bytes / 4096; i++) memset(l->flush + i * 4096, value, 4096);
+}
+
+static td_status one_run(loop *l, double *seconds, td_error *err) {
+    if (l->before) l->before(l->context, l->run);
+    flush_cache(l);
+    double start = td_now();
+    td_status status = l->body(l->context, l->run++, err);
+    *seconds = td_now() - start;
+    return status;
+}
+
+/* Pages are touched, tables built and clocks raised in the first runs: go on while they still get faster. */
+static td_status warm_up(loop *l, const td_bench_options *options, td_error *err) {
+    double fastest = INFINITY, seconds;
+    for (int i = 0; i < 4 * options->warmup; i++) {
+        td_status status = one_run(l, &seconds, err);
+        if (status) return status;
+        if (i + 1 >= options->warmup && seconds > 0.95 * fastest) break;
+        fastest = fmin(fastest, seconds);
+    }
+    return TD_OK;
+}
+
+static td_status timed_runs(loop *l, const td_bench_options *options, double *samples, double *scratch, td_timing *out,
+                            td_error *err) {
+    double spent = 0;
+    for (int n = 0; n < options->max_runs;) {
+        td_status status = one_run(l, &samples[n], err);
+        if (status) samples[n] = NAN;
+        spent += samples[n++];
+        memcpy(scratch, samples, (size_t)n * sizeof *samples);
+        td_timing_from(scratch, n, out);
+        if (status) return status;
+        if (n >= options->min_runs && (spent >= options->max_seconds || out->relative_error <= options->relative_error))
+            break;
+    }
+    return TD_OK;
+}
+
+td_status td_bench(td_status (*body)(void *context, int run, td_error *err), void (*before)(void *context, int run),
+                   void *context, const td_bench_options *options, td_timing *out, td_error *err) {
+    td_timing_from(NULL, 0, out);
+    if (options->warmup < 0) return td_fail(err, TD_BAD_PARAM, "warmup = %d: must be 0 or more", options->warmup);
+    if (options->min_runs < 1 || options->max_runs < options->min_runs)
+        return td_fail(err, TD_BAD_PARAM, "runs = %d to %d: must be 1 or more, the smaller first", options->min_runs,
+                       options->max_runs);
+
+    loop l = {.body = body, .before = before, .context = context};
+    td_status status = TD_OK;
+    double *samples = malloc(2 * (size_t)options->max_runs * sizeof *samples);
+    if (options->flush_cache) {
+        td_machine machine;
+        td_machine_read(&machine);
+        l.flush_bytes = 2 * (size_t)(machine.llc_bytes > 0 ? machine.llc_bytes : 32 << 20);
+        l.flush = malloc(l.flush_bytes);
+    }
+    if (!samples || (options->flush_cache && !l.flush)) {
+        status = td_fail(err, TD_NO_MEMORY, "bench: no memory for %d samples and %zu bytes that flush the cache",
+                         options->max_runs, l.flush_bytes);
+    } else {
+        status = warm_up(&l, options, err);
+        if (status)
+            out->failed = 1;
+        else
+            status = timed_runs(&l, options, samples, samples + options->max_runs, out, err);
+    }
+    free(samples);
+    free(l.flush);
+    return status;
+}
