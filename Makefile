@@ -1,46 +1,59 @@
-# Thin: what you can do, one line each. `make help` lists it.
-# SAN=1 builds with AddressSanitizer and UBSan into a folder of its own.
+# Thin: what you can do here, one line each (`make help`). How it is compiled stands in checks/build.mk.
+#
+# Goals run one after the other, in the order given, set-up always first: a lesson measures time, so nothing may run
+# beside it. Only compiling is parallel, in a make of its own, which also sees what set-up has just installed.
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
 
 BUILD := build$(if $(SAN),/san)
-CC ?= cc
-CFLAGS ?= -O2 -g
-have = $(shell pkg-config --exists $(1) 2>/dev/null && echo 1)
-packages := $(foreach p,jansson hwloc openblas,$(if $(call have,$(p)),$(p)))
-upper = $(shell echo $(1) | tr a-z A-Z)
+build = @+$(MAKE) -f checks/build.mk BUILD='$(BUILD)' $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
+tandem = $(if $(VERBOSE),,@)$(BUILD)/tandem
 
-override CFLAGS += -std=c17 -Wall -Wextra -Wpedantic -Werror -fopenmp -fPIC -ffp-contract=off -fvisibility=default
-override CPPFLAGS += -Iinclude -D_GNU_SOURCE $(foreach p,$(packages),-DTD_HAVE_$(call upper,$(p)))
-ifneq ($(SAN),)
-override CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-endif
-ifneq ($(packages),)
-override CPPFLAGS += $(shell pkg-config --cflags $(packages))
-LDLIBS += $(shell pkg-config --libs $(packages))
-endif
-LDLIBS += -lm -lpthread
+# Every variable given on the command line that is not the build's goes to the program, which knows which are legal:
+# T= arrives empty, and no character of a value means anything to a shell on the way.
+own := BUILD CC CFLAGS CPPFLAGS CXX LDFLAGS LDLIBS PATH PKG_CONFIG SAN SHELL VERBOSE
+given := $(foreach v,$(filter-out $(own),$(.VARIABLES)),$(if $(findstring command,$(origin $v)),$v))
+unexport $(given)
+define newline
 
-library := $(shell find cpu_ref checks -name '*.c')
-program := $(shell find lessons -name '*.c' -not -path '*/exercise/*')
-tests := $(shell find tests -name '*.c' -not -path 'tests/cheats/*')
-object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all test clean help
-all: $(BUILD)/tandem $(BUILD)/libtandem.so
+endef
+quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
+parameters = $(foreach v,$(given),$(call quote,$v=$(value $v)))
 
-$(BUILD)/tandem: $(call object,$(program) $(library))
-	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
-$(BUILD)/libtandem.so: $(call object,$(library))
-	$(CC) $(CFLAGS) -shared -o $@ $^ $(LDLIBS)
-$(BUILD)/tests: $(call object,$(tests) $(library))
-	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS) -lcriterion
-$(BUILD)/obj/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+.PHONY: all setup test lint list check sweep bench-cpu clean help
+##@ Start
+all: ## compile build/tandem and build/libtandem.so
+	$(build) all
+setup: ## install what is missing (Debian, Ubuntu); elsewhere say what is
+	@sh checks/setup.sh $(filter lint,$(MAKECMDGOALS))
+$(filter-out setup,$(MAKECMDGOALS)): | $(filter setup,$(MAKECMDGOALS))
+help: ## this list
+	@awk -F ':.*## ' '/^##@/ {print "\n" substr($$0, 5)} /^[a-z%-]*:.*## / {sub(/%/, "N"); printf "  %-12s %s\n", $$1, $$2}' Makefile
 
-test: all $(BUILD)/tests ## run every test
-	$(BUILD)/tests
+##@ Learn; parameters are variables: make lesson-3 T=2048 DTYPE=bf16
+lesson-%: all ## run lesson N
+	$(tandem) lesson $(call quote,$*) $(parameters)
+
+##@ Measure
+list: all ## every variant, with its backend and limits
+	$(tandem) list $(parameters)
+check: all ## compare variants with the double-precision reference
+	$(tandem) check $(parameters)
+sweep: all ## error against block size, into a CSV
+	$(tandem) sweep $(parameters)
+bench-cpu: all ## time the CPU variants beside OpenBLAS
+	$(tandem) bench $(parameters)
+
+##@ Work on Tandem; SAN=1 adds the sanitizers, VERBOSE=1 shows every command
+test: all ## run every test
+	$(build) tests
+	$(if $(VERBOSE),,@)$(if $(SAN),$(watched),$(BUILD)/tests </dev/null)
+lint: ## cppcheck, format, headers that stand alone, direction of includes
+	@sh checks/lint.sh
 clean: ## remove what was built
 	rm -rf build
-help: ## this list
-	@sed -n 's/^\([a-z%-]*\):.*## /  \1\t/p' Makefile | expand -t 20
+
+# Criterion has its verdict before a test's process ends, where leaks are found: any report fails the run.
+watched = rm -f $(BUILD)/report.*; ASAN_OPTIONS=detect_leaks=1:log_path=$(BUILD)/report UBSAN_OPTIONS=print_stacktrace=1 \
+	$(BUILD)/tests </dev/null; status=$$?; if cat $(BUILD)/report.* 2>/dev/null; then echo 'FAIL: a sanitizer reports' >&2; exit 1; fi; exit $$status

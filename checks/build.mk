@@ -1,0 +1,49 @@
+# How sources become $(BUILD)/tandem, $(BUILD)/libtandem.so and $(BUILD)/tests. Called by the Makefile, which sets BUILD.
+# The optional libraries used are those that pkg-config finds; what needs another says so when it runs.
+CFLAGS ?= -O2 -g
+PKG_CONFIG ?= pkg-config
+
+found := $(shell for p in jansson hwloc openblas; do $(PKG_CONFIG) --exists $$p 2>/dev/null && echo $$p; done)
+defines := $(addprefix -DTD_HAVE_,$(shell echo $(found) | tr a-z A-Z))
+ifneq ($(found),)
+found_cflags := $(shell $(PKG_CONFIG) --cflags $(found))
+found_libs := $(shell $(PKG_CONFIG) --libs $(found))
+endif
+sanitize := $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+flags := -std=c17 -Wall -Wextra -Wpedantic -Werror -fopenmp -fPIC -ffp-contract=off -Iinclude -D_GNU_SOURCE \
+	$(defines) $(found_cflags) $(sanitize) $(CPPFLAGS) $(CFLAGS)
+link = $(CC) $(flags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(found_libs) $(LDLIBS) -lm -lpthread
+
+library := $(shell find cpu_ref checks -name '*.c')
+program := $(shell find lessons -name '*.c' -not -path '*/exercise/*')
+tests := $(shell find tests -name '*.c' -not -path 'tests/cheats/*')
+object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+
+.PHONY: all tests always
+all: $(BUILD)/tandem $(BUILD)/libtandem.so
+tests: $(BUILD)/tests
+
+say = $(if $(VERBOSE),,@echo '  $(1) $(2)';)
+$(BUILD)/tandem: $(call object,$(program) $(library)) $(BUILD)/sources
+	$(call say,LD,$@)$(link)
+$(BUILD)/libtandem.so: $(call object,$(library)) $(BUILD)/sources
+	$(call say,LD,$@)$(link) -shared
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(flags) -MMD -MP -c -o $@ $<
+-include $(patsubst %.o,%.d,$(call object,$(library) $(program) $(tests)))
+
+ifeq ($(shell $(PKG_CONFIG) --exists criterion 2>/dev/null && echo yes),yes)
+$(BUILD)/tests: $(call object,$(tests) $(library)) $(BUILD)/sources
+	$(call say,LD,$@)$(link) $(shell $(PKG_CONFIG) --libs criterion)
+else
+$(BUILD)/tests:
+	@echo 'the tests need Criterion, which pkg-config does not find: make setup installs it' >&2; exit 1
+.PHONY: $(BUILD)/tests
+endif
+
+# Change the flags and everything is compiled anew; add or remove a source and everything is linked anew.
+$(BUILD)/flags: text = $(CC) $(flags)
+$(BUILD)/sources: text = $(sort $(library) $(program) $(tests)) $(LDFLAGS) $(found_libs) $(LDLIBS)
+$(BUILD)/flags $(BUILD)/sources: always
+	@mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(text))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(text))' >$@
