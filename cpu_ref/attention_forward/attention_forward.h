@@ -4,7 +4,34 @@
 
 #include "tandem/variant.h"
 
-extern const td_variant td_attention_forward_dense_f64;
+extern const td_variant td_attention_forward_dense_f64, td_attention_forward_online_f64;
+extern const td_variant td_attention_forward_dense_f32, td_attention_forward_online_f32;
+extern const td_variant td_attention_forward_dense_bf16, td_attention_forward_online_bf16;
+extern const td_variant td_attention_forward_dense_fp16, td_attention_forward_online_fp16;
+
+enum {
+    TD_ONLINE_DEFAULT_BLOCK = 64,
+    TD_QUERIES_TOGETHER = 16 /* that the float32 and 16-bit twins take through the keys together */
+};
+
+/* Keys in a block of an online variant: never more than there are keys. */
+static inline int64_t td_online_block(const td_attention_problem *a) {
+    int64_t block = a->block > 0 ? a->block : TD_ONLINE_DEFAULT_BLOCK;
+    return block < a->Tk ? block : a->Tk > 0 ? a->Tk : 1;
+}
+
+/* How many blocks cover the first n keys: the bound of the online variants' loop over blocks. */
+static inline int64_t td_online_blocks(const td_attention_problem *a, int64_t n) {
+    return (n + td_online_block(a) - 1) / td_online_block(a);
+}
+
+/* What the mask saves online_f32, online_bf16 and online_fp16: (sixteen queries, block of keys) pairs that they
+ * compute, and pairs that they skip because no query of the sixteen may read a key of the block. Over all batches and
+ * heads. */
+void td_online_blocks_visited(const td_attention_problem *a, int64_t *visited, int64_t *skipped);
+
+/* Error of glibc's expf, in units of u = 2^−24, relative: below 0.51 ulp, and one ulp is at most 2u. */
+#define TD_EXPF_ULP 1.02
 
 /* 4·d floating-point operations for each allowed (query, key) pair of each query head. */
 static inline double td_attention_forward_flops(const td_problem *problem) {
@@ -21,6 +48,16 @@ static inline double td_attention_forward_elements(const td_problem *problem) {
 static inline double td_attention_forward_bytes(const td_problem *problem) {
     const td_attention_problem *a = &problem->attention;
     return 8.0 * (td_attention_forward_elements(problem) + (double)(a->B * a->Hq * a->Tq));
+}
+
+static inline double td_attention_forward_bytes_f32(const td_problem *problem) {
+    return td_attention_forward_bytes(problem) / 2;
+}
+
+/* 16-bit Q, K, V, O and a float32 LSE. */
+static inline double td_attention_forward_bytes_16bit(const td_problem *problem) {
+    const td_attention_problem *a = &problem->attention;
+    return 2.0 * td_attention_forward_elements(problem) + 4.0 * (double)(a->B * a->Hq * a->Tq);
 }
 
 #endif
