@@ -21,13 +21,14 @@ endef
 quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 parameters = $(foreach v,$(given),$(call quote,$v=$(value $v)))
 
-.PHONY: all setup test lint list check sweep bench-cpu clean help
+goals := all help list check sweep bench-cpu test lint clean
+.PHONY: setup $(goals)
 ##@ Start
 all: ## compile build/tandem and build/libtandem.so
 	$(build) all
 setup: ## install what is missing (Debian, Ubuntu); elsewhere say what is
 	@sh checks/setup.sh $(filter lint,$(MAKECMDGOALS))
-$(filter-out setup,$(MAKECMDGOALS)): | $(filter setup,$(MAKECMDGOALS))
+$(goals) $(filter lesson-%,$(MAKECMDGOALS)): | $(filter setup,$(MAKECMDGOALS))
 help: ## this list
 	@awk -F ':.*## ' '/^##@/ {print "\n" substr($$0, 5)} /^[a-z%-]*:.*## / {sub(/%/, "N"); printf "  %-12s %s\n", $$1, $$2}' Makefile
 
