@@ -32,7 +32,7 @@ Test(queue, submit_returns_before_the_work_is_done) {
     td_queue *q;
     cr_assert_eq(td_queue_new(&q, NULL), TD_OK);
     gate g = {0, 0};
-    int log[1], length = 0;
+    int log[1] = {0}, length = 0;
     step s = {log, &length, 7};
     td_queue_submit(q, wait_for_gate, &g);
     td_queue_submit(q, append, &s);
@@ -69,7 +69,7 @@ Test(queue, keeps_the_order_beyond_its_depth_and_reports_the_first_error_once) {
 Test(queue, deleting_finishes_what_was_submitted) {
     td_queue *q;
     cr_assert_eq(td_queue_new(&q, NULL), TD_OK);
-    int log[50], length = 0;
+    int log[50] = {0}, length = 0;
     step steps[50];
     for (int i = 0; i < 50; i++) {
         steps[i] = (step){log, &length, i};
