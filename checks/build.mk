@@ -31,6 +31,13 @@ $(BUILD)/libtandem.so: $(call object,$(library)) $(BUILD)/sources
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(flags) -MMD -MP -c -o $@ $<
+# online_f32_fast is one body compiled for several instruction sets, chosen at run time; a·b + c in it rounds once.
+fast := $(BUILD)/obj/cpu_ref/attention_forward/online_fast_
+$(fast)v4.o $(fast)v3.o $(fast)base.o: private flags += -O3 -ffp-contract=fast
+ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
+$(fast)v4.o: private flags += -march=x86-64-v4
+$(fast)v3.o: private flags += -march=x86-64-v3
+endif
 -include $(patsubst %.o,%.d,$(call object,$(library) $(program) $(tests)))
 
 ifeq ($(shell $(PKG_CONFIG) --exists criterion 2>/dev/null && echo yes),yes)
