@@ -56,8 +56,8 @@ td_status td_fast_run(const td_fast_level *level, const td_problem *problem, con
 static td_status supports(const td_problem *problem, td_error *why) {
     int64_t block = problem->attention.block;
     if (block <= TD_FAST_MAX_BLOCK) return TD_OK;
-    return td_fail(why, TD_UNSUPPORTED, "block = %lld: online_f32_fast holds at most %d keys of a block in cache",
-                   (long long)block, TD_FAST_MAX_BLOCK);
+    return td_fail(why, TD_UNSUPPORTED, "block = %lld: a block must fit in cache, so at most %d keys", (long long)block,
+                   TD_FAST_MAX_BLOCK);
 }
 
 static size_t workspace_bytes(const td_problem *problem) {
