@@ -28,7 +28,7 @@ $(BUILD)/tandem: $(call object,$(program) $(library)) $(BUILD)/sources
 	$(call say,LD,$@)$(link)
 $(BUILD)/libtandem.so: $(call object,$(library)) $(BUILD)/sources
 	$(call say,LD,$@)$(link) -shared
-$(BUILD)/obj/%.o: %.c $(BUILD)/flags
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(flags) -MMD -MP -c -o $@ $<
 # online_f32_fast is one body compiled for several instruction sets, chosen at run time; a·b + c in it rounds once.

@@ -54,8 +54,9 @@ static inline char *support_read(const char *path) {
     char *text = NULL;
     size_t used = 0, got = 1;
     while (got > 0) {
-        text = realloc(text, used + 4097);
-        cr_assert_not_null(text);
+        char *longer = realloc(text, used + 4097);
+        cr_assert_not_null(longer);
+        text = longer;
         got = fread(text + used, 1, 4096, in);
         used += got;
     }

@@ -127,8 +127,9 @@ Test(compare, ulp_counts_steps_of_the_candidates_dtype) {
         td_tensor got = td_contiguous(&store, dtype[k], 1, 1, 1, 1);
         td_tensor w = td_contiguous((void *)&want[k], TD_F64, 1, 1, 1, 1);
         td_store(&got, 0, want[k] + steps[k] * unit[k]);
+        double tol = 1.0;
         td_comparison c;
-        td_compare(&got, &w, &(double){1.0}, 0, &c);
+        td_compare(&got, &w, &tol, 0, &c);
         cr_assert_eq(c.max_ulp, fabs(steps[k]), "case %d: %g", k, c.max_ulp);
     }
 }
