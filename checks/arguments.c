@@ -76,6 +76,9 @@ static td_status parse_one(td_arguments *arguments, int argc, char **argv, int *
 td_status td_arguments_parse(td_arguments *arguments, const char *command, const td_option *options, int argc,
                              char **argv, td_error *err) {
     *arguments = (td_arguments){.command = command, .options = options};
+    int count = 0;
+    while (options[count].name) count++;
+    if (count > TD_MAX_OPTIONS) return td_fail(err, TD_INTERNAL, "%s has over %d options", command, TD_MAX_OPTIONS);
     for (int i = 0; i < argc; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) arguments->help = 1;
     if (arguments->help) return TD_OK;

@@ -15,6 +15,7 @@ enum {
 /* Print "tandem COMMAND: message" on stderr and give the exit status that belongs to the error. */
 int td_exit_with(const char *command, const td_error *err);
 
+int td_command_lesson(int argc, char **argv);
 int td_command_list(int argc, char **argv);
 
 #endif

@@ -18,9 +18,9 @@ extern const td_lesson td_lesson_measure, td_lesson_roofline, td_lesson_online_s
 /* NULL-terminated, in order. */
 extern const td_lesson *const td_lessons[];
 
-/* One question before the run: print it and its choices, read a letter; with stdin no terminal nothing is asked and
- * nothing is read. Returns the chosen index, or −1 if not asked. td_lesson_answer says afterwards whether it was right.
- */
+/* One question before the run: print it and its choices, then read a letter; where stdin or stdout is no terminal
+ * nothing is read. Returns the chosen index, or −1 if there is none. td_lesson_answer says afterwards whether it was
+ * right. */
 int td_lesson_predict(const char *question, const char *const *choices, int count);
 void td_lesson_answer(int chosen, int right, const char *const *choices, const char *why);
 
@@ -29,6 +29,11 @@ void td_lesson_header(const td_arguments *arguments, const char *device, const c
 /* A section title, and a paragraph wrapped to the terminal's width. */
 void td_lesson_section(const char *title);
 void td_lesson_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The text under `## heading` of lessons/NN_name/lesson.md, with the heading as section title, wrapped to the terminal.
+ * So the words of a lesson live in lesson.md, and lesson.c runs what stands between them:
+ *     td_lesson_text(3, "The recurrence");  …compute and print…  td_lesson_text(3, "What it means");
+ * Markdown understood: checks/markdown.h. The file is found from the executable, wherever it is called from. */
+void td_lesson_text(int number, const char *heading);
 /* Self-test: each question, a pause for return on a terminal, then its answer. */
 typedef struct td_question {
     const char *question, *answer;

@@ -1,6 +1,11 @@
 /* build/tandem: one program does the work; make targets are one-line calls of it. */
+#include "../checks/text.h"
 #include "commands.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct command {
     const char *name, *summary;
@@ -8,6 +13,7 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
+    {"lesson", "run lesson N", td_command_lesson},
     {"list", "every variant, with its backend and limits", td_command_list},
     {NULL, NULL, NULL},
 };
@@ -17,7 +23,7 @@ static void usage(FILE *out) {
     for (const command *c = commands; c->name; c++) fprintf(out, "  %-8s %s\n", c->name, c->summary);
 }
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
     if (argc < 2) {
         usage(stderr);
         return TD_EXIT_USAGE;
@@ -28,6 +34,24 @@ int main(int argc, char **argv) {
     }
     for (const command *c = commands; c->name; c++)
         if (!strcmp(argv[1], c->name)) return c->run(argc - 2, argv + 2);
-    fprintf(stderr, "tandem: command '%s': unknown; legal are those of tandem --help\n", argv[1]);
+    char shown[48];
+    fprintf(stderr, "tandem: '%s': no such command; legal are those of tandem --help\n",
+            td_shown(argv[1], shown, sizeof shown));
     return TD_EXIT_USAGE;
+}
+
+/* A result that could not be printed is no success. A reader that has gone (| head) is told nothing. */
+static int with_output_written(int status) {
+    int unwritten = ferror(stdout);
+    if (fflush(stdout) == 0 && !unwritten) return status;
+    if (errno != EPIPE) fprintf(stderr, "tandem: standard output: %s\n", strerror(errno));
+    return status == TD_EXIT_OK ? TD_EXIT_ENVIRONMENT : status;
+}
+
+int main(int argc, char **argv) {
+    /* a closed standard stream must not become the number of the next file opened */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", O_RDONLY);
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then an error of write, with a message */
+    return with_output_written(run(argc, argv));
 }

@@ -1,0 +1,6 @@
+/* The lessons, in the order of the course. */
+#include "lesson.h"
+
+const td_lesson *const td_lessons[] = {
+    NULL,
+};
