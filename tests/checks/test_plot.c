@@ -11,6 +11,10 @@ static const char time_csv[] = "variant,T,median_ms,q1_ms,q3_ms,peak_mib\n"
                                "dense_f32,128,1,0.9,1.1,1\ndense_f32,256,4,3.9,4.1,4\n"
                                "online_f32,128,1.2,1,1.4,0.5\nonline_f32,512,16,15,17,2\n";
 
+static const char roofline_csv[] =
+    "label,arithmetic,intensity_flop_per_byte,rate_gflop_per_s,peak_gflop_per_s,bandwidth_gb_per_s\n"
+    "gelu_f32,f32,1.5,9,245,85\ndense_f64,f64,512,1.5,122,85\nonline_f64,f64,512,1.4,122,85\nfailed,f32,3,,245,85\n";
+
 static int has_gnuplot(void) {
     return system("gnuplot --version >/dev/null 2>&1") == 0;
 }
@@ -50,6 +54,10 @@ Test(plot, error_vs_block) {
 
 Test(plot, time_memory_vs_T) {
     draws("time_memory_vs_T", time_csv);
+}
+
+Test(plot, roofline) {
+    draws("roofline", roofline_csv);
 }
 
 Test(plot, what_cannot_be_drawn_leaves_nothing) {

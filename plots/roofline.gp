@@ -1,0 +1,109 @@
+# The roofline: arithmetic intensity across, the rate reached upwards, both logarithmic. The roof is drawn from the
+# ceilings measured in the same run: one slope, and a flat part for each type that the arithmetic is in.
+# Columns: label, arithmetic, intensity_flop_per_byte, rate_gflop_per_s, peak_gflop_per_s, bandwidth_gb_per_s.
+plot_width = 1000
+plot_height = 640
+plot_rows = 32
+load plots."/style.gp"
+
+# The plot's inside, a letter's width and a line's height: in characters for ASCII, else in pixels.
+width = ascii ? columns - 12.0 : plot_width - 110.0
+height = ascii ? plot_rows - 6.0 : plot_height - 90.0
+letter = ascii ? 1.0 : 8.4
+line = ascii ? 1.0 : 19.0
+gap = ascii ? 2.0 : 10.0
+
+# Points: the rows that have a measurement.
+array px[64]; array py[64]; array name[64]; array lx[64]; array ly[64]
+points = 0
+note(x, y, text) = (points = points + 1, px[points] = log10(x), py[points] = log10(y), name[points] = text, 0)
+stats csv using (column("rate_gflop_per_s") > 0 && points < 64 ? \
+    note(column("intensity_flop_per_byte"), column("rate_gflop_per_s"), strcol("label")) : 0) nooutput
+
+stats csv using (column("bandwidth_gb_per_s")) nooutput
+slope = log10(STATS_max)
+array peak[2]
+do for [r = 1:2] {
+    stats csv using (strcol("arithmetic") eq word("f32 f64", r) ? column("peak_gflop_per_s") : 0) nooutput
+    peak[r] = STATS_max > 0 ? log10(STATS_max) : NaN
+}
+top = peak[1] > peak[2] || peak[2] != peak[2] ? peak[1] : peak[2]
+roof(x, r) = slope + x < peak[r] ? slope + x : peak[r]
+
+# Ranges, in powers of ten: a label must fit between its point and the right edge.
+x_low = top - slope; y_low = top
+do for [i = 1:points] {
+    if (px[i] < x_low) { x_low = px[i] }
+    if (py[i] < y_low) { y_low = py[i] }
+}
+x_low = x_low - 0.6; y_low = y_low - 0.5; y_high = top + 0.6
+if (y_low > slope + x_low) { y_low = slope + x_low - 0.2 }
+x_high = top - slope + 1
+do for [i = 1:points] {
+    share = (strlen(name[i]) * letter + 2 * gap) / width
+    reach = (px[i] - share * x_low) / (1 - share)
+    if (reach > x_high) { x_high = reach }
+}
+per_x = width / (x_high - x_low); per_y = height / (y_high - y_low)
+
+# The roof names itself: the slope along its left end (in ASCII to the right of it), the flat parts behind the ridge.
+long(text) = strlen(text) * letter / per_x
+high = line / per_y
+space = gap / per_x
+array roof_text[3]; array rx[3]; array ry[3]
+do for [r = 1:2] {
+    roof_text[r] = peak[r] == peak[r] ? sprintf("%.3g GFLOP/s, %s multiply-adds", 10 ** peak[r], word("f32 f64", r)) : ""
+    rx[r] = top - slope + space; ry[r] = peak[r] + 0.7 * high
+}
+roof_text[3] = sprintf("%.3g GB/s from memory", 10 ** slope)
+rx[3] = x_low + (ascii ? high + 2 * space : space)
+ry[3] = ascii ? slope + x_low + 0.5 * high : slope + rx[3] + 1.1 * high
+do for [r = 1:3] {
+    if (roof_text[r] ne "") {
+        set label roof_text[r] at 10 ** rx[r], 10 ** ry[r] left textcolor rgb ink \
+            rotate by (r < 3 || ascii ? 0 : atan2(per_y, per_x) * 180 / pi)
+    }
+}
+
+# Labels, from the highest point down: right of the point, and lower while it would touch a label already placed,
+# another point, or a roof.
+array order[64]
+do for [i = 1:points] { order[i] = i }
+do for [i = 1:points - 1] {
+    do for [j = 1:points - i] {
+        if (py[order[j]] < py[order[j + 1]]) { swap = order[j]; order[j] = order[j + 1]; order[j + 1] = swap }
+    }
+}
+meets(x, y, i, ax, ay, along, tall) = x < ax + along && ax < x + long(name[i]) && abs(y - ay) < tall
+crosses(x, y, i, r) = roof(x, r) < y + 0.6 * high && roof(x + long(name[i]), r) > y - 0.6 * high
+blocked(x, y, i, k) = crosses(x, y, i, 1) || crosses(x, y, i, 2) \
+    || (sum [r = 1:3] meets(x, y, i, rx[r], ry[r], long(roof_text[r]), high)) > 0 \
+    || (sum [j = 1:k - 1] meets(x, y, i, lx[order[j]], ly[order[j]], long(name[order[j]]), high)) > 0 \
+    || (sum [j = 1:points] (j != i && meets(x, y, i, px[j] - 0.5 * space, py[j], space, 0.75 * high))) > 0
+do for [k = 1:points] {
+    i = order[k]
+    x = px[i] + space; y = py[i]; tries = 0
+    while (tries < 80 && blocked(x, y, i, k)) { y = y - 0.25 * high; tries = tries + 1 }
+    lx[i] = x; ly[i] = y
+    if (y - high < y_low) { y_low = y - high }
+    set label name[i] at 10 ** x, 10 ** y left noenhanced textcolor rgb (ascii ? ink : colour(name[i]))
+    if (ascii) {
+        set label "o" at 10 ** px[i], 10 ** py[i] center front
+    } else {
+        set label "" at 10 ** px[i], 10 ** py[i] point pointtype 7 pointsize 1.1 linecolor rgb colour(name[i]) front
+        if (py[i] - y > 0.6 * high) {
+            set arrow from 10 ** px[i], 10 ** py[i] to 10 ** (x - 0.2 * space), 10 ** y nohead \
+                linewidth 0.7 linecolor rgb pale
+        }
+    }
+}
+
+set logscale xy 10
+set xrange [10 ** x_low : 10 ** x_high]
+set yrange [10 ** y_low : 10 ** y_high]
+set format xy tens
+set xlabel "arithmetic intensity (FLOPs per byte)"
+set ylabel ascii ? "GFLOP/s" : "rate reached (GFLOP/s)"
+unset key
+set samples 400
+plot for [r = 1:2] 10 ** roof(log10(x), r) with lines linewidth 2 linecolor rgb (ascii ? ink : colour(word("f32 f64", r)))
