@@ -2,7 +2,7 @@
 #include "operations.h"
 #include <string.h>
 
-static const td_variant *const *const tables[] = {td_cpu_variants};
+static const td_variant *const *const tables[] = {td_cpu_variants, td_cpu_mistakes};
 
 const td_variant *td_variant_at(int i) {
     if (i < 0) return NULL;

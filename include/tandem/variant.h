@@ -66,5 +66,7 @@ typedef struct td_variant {
 
 /* NULL-terminated tables; one a backend, in the order of the syllabus. */
 extern const td_variant *const td_cpu_variants[];
+/* The deliberately wrong ones, whose `mistake` is set: in double, on the CPU. */
+extern const td_variant *const td_cpu_mistakes[];
 
 #endif
