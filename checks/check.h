@@ -7,7 +7,8 @@
 #include "operations.h"
 
 typedef enum td_layout { TD_LAYOUT_CONTIGUOUS = 0, TD_LAYOUT_TRANSPOSED, TD_LAYOUT_BROADCAST, TD_LAYOUTS } td_layout;
-/* TRANSPOSED: stored (B,T,H,d) with a padded row; BROADCAST: K and V with stride 0 over the batch. */
+/* TRANSPOSED: stored (B,T,H,d) with padded rows and a base address one element off alignment; BROADCAST: K and V with
+ * stride 0 over the batch. */
 
 typedef struct td_check_options {
     td_fixture fixture;
@@ -33,11 +34,13 @@ typedef struct td_check_result {
 } td_check_result;
 
 /* Draw inputs, run the oracle in double on them, run the variant on poisoned guarded buffers, compare.
- * Returns TD_OK when the check could be carried out, whatever the verdict; other codes for bad parameters or memory. */
+ * allocator NULL = malloc. Returns TD_OK when the check could be carried out, whatever the verdict; other codes, with
+ * verdict SKIP, for bad parameters or memory. */
 td_status td_check(const td_variant *variant, const td_problem *problem, const td_check_options *options,
                    const td_allocator *allocator, td_check_result *result, td_error *err);
 
-/* The same for tensors that the caller owns (their inputs used as they are; outputs may be NULL). */
+/* The same for tensors that the caller owns: a copy of their inputs, with their own strides and alignment, is run. An
+ * output whose data is not NULL receives the candidate's answer; every output is checked in any case. */
 td_status td_check_tensors(const td_variant *variant, const td_problem *problem, const td_tensor *tensors,
                            int adversarial, const td_allocator *allocator, td_check_result *result, td_error *err);
 

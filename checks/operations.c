@@ -134,6 +134,8 @@ static td_status tensor_validate(const td_tensor_role *role, const td_tensor *t,
                            (long long)t->size[k], (long long)size[k]);
     if (td_count(t) == 0) return TD_OK;
     if (!t->data) return td_fail(err, TD_BAD_PARAM, "%s: data must not be NULL", role->name);
+    if ((uintptr_t)t->data % td_dtype_size(t->dtype))
+        return td_fail(err, TD_BAD_PARAM, "%s: data must be aligned to its elements", role->name);
     if (reach_overflows(t)) return td_fail(err, TD_BAD_PARAM, "%s: strides reach beyond 64-bit offsets", role->name);
     for (int k = 0; k < 4 && role->is_output; k++)
         if (t->size[k] > 1 && t->stride[k] == 0)

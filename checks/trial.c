@@ -1,0 +1,163 @@
+/* Trials: allocate, fill, poison, run, verify. */
+#include "trial.h"
+#include <string.h>
+
+static td_dtype output_dtype_of(const td_variant *variant, int tensor, td_dtype output_dtype) {
+    int is_attention = variant->op == TD_OP_ATTENTION_FORWARD || variant->op == TD_OP_ATTENTION_BACKWARD;
+    if (!is_attention || tensor != TD_LSE) return output_dtype;
+    return variant->dtype == TD_F64 ? TD_F64 : TD_F32; /* 16 bits are too few for a logarithm that grows with T */
+}
+
+void td_trial_plan_layout(td_trial_plan *plan, const td_variant *variant, const td_problem *problem, td_layout layout,
+                          td_dtype output_dtype) {
+    const td_operation *operation = td_operation_of(problem->op);
+    *plan = (td_trial_plan){0};
+    for (int k = 0; k < operation->tensors; k++) {
+        const td_tensor_role *role = &operation->role[k];
+        int64_t n[4];
+        operation->shape(problem, role->index, n);
+        td_dtype dtype = role->is_output ? output_dtype_of(variant, role->index, output_dtype) : variant->dtype;
+        td_tensor *view = &plan->view[role->index];
+        *view = td_contiguous(NULL, dtype, n[0], n[1], n[2], n[3]);
+        if (layout == TD_LAYOUT_TRANSPOSED) {
+            int64_t row = n[3] + 3;
+            view->stride[1] = row, view->stride[2] = n[1] * row, view->stride[0] = n[2] * n[1] * row;
+            plan->lead[role->index] = 1;
+        }
+        if (layout == TD_LAYOUT_BROADCAST && (role->index == TD_K || role->index == TD_V) && !role->is_output)
+            view->stride[0] = 0;
+    }
+}
+
+/* Elements from the lowest to the highest offset that a view touches; *low is the (never positive) lowest. */
+static int64_t extent(const td_tensor *t, int64_t *low) {
+    int64_t high = 0;
+    *low = 0;
+    if (td_count(t) == 0) return 0;
+    for (int k = 0; k < 4; k++) {
+        int64_t reach = (t->size[k] - 1) * t->stride[k];
+        *(reach < 0 ? low : &high) += reach;
+    }
+    return high - *low + 1;
+}
+
+void td_trial_plan_like(td_trial_plan *plan, const td_variant *variant, const td_problem *problem,
+                        const td_tensor *tensors) {
+    const td_operation *operation = td_operation_of(problem->op);
+    td_trial_plan_layout(plan, variant, problem, TD_LAYOUT_CONTIGUOUS, variant->dtype);
+    for (int k = 0; k < operation->tensors; k++) {
+        int index = operation->role[k].index;
+        const td_tensor *t = &tensors[index];
+        td_tensor *view = &plan->view[index];
+        if (!t->data || td_count(t) == 0) continue;
+        memcpy(view->stride, t->stride, sizeof t->stride);
+        if (operation->role[k].is_output) view->dtype = t->dtype;
+        int64_t low, line = 64 / (int64_t)td_dtype_size(t->dtype);
+        extent(t, &low);
+        int64_t at = (int64_t)((uintptr_t)t->data % 64) / (int64_t)td_dtype_size(t->dtype) + low % line;
+        plan->lead[index] = (at + line) % line;
+    }
+}
+
+td_status td_trial_new(td_trial *trial, const td_variant *variant, const td_problem *problem, const td_trial_plan *plan,
+                       const td_allocator *allocator, td_error *err) {
+    const td_operation *operation = td_operation_of(problem->op);
+    *trial = (td_trial){.variant = variant, .operation = operation, .problem = *problem, .allocator = *allocator};
+    td_status s = td_guard_new(&trial->workspace, "workspace", variant->workspace_bytes(problem), allocator,
+                               variant->workspace_tag, err);
+    for (int k = 0; k < operation->tensors && s == TD_OK; k++) {
+        int index = operation->role[k].index;
+        td_tensor *t = &trial->tensors[index];
+        *t = plan->view[index];
+        int64_t low, size = (int64_t)td_dtype_size(t->dtype), n = extent(t, &low), lead = plan->lead[index];
+        s = td_guard_new(&trial->buffer[index], operation->role[k].name, n ? (size_t)((lead + n) * size) : 0, allocator,
+                         TD_MEM_DATA, err);
+        if (s == TD_OK) t->data = (char *)trial->buffer[index].data + (n ? (lead - low) * size : 0);
+    }
+    if (s) td_trial_free(trial);
+    return s;
+}
+
+void td_trial_free(td_trial *trial) {
+    for (int k = 0; k < TD_MAX_TENSORS; k++) td_guard_free(&trial->buffer[k], &trial->allocator);
+    td_guard_free(&trial->workspace, &trial->allocator);
+}
+
+void td_tensor_copy(const td_tensor *dst, const td_tensor *src) {
+    const int64_t *n = dst->size;
+    for (int64_t b = 0; b < n[0]; b++)
+        for (int64_t h = 0; h < n[1]; h++)
+            for (int64_t i = 0; i < n[2]; i++)
+                for (int64_t j = 0; j < n[3]; j++) td_set(dst, b, h, i, j, td_get(src, b, h, i, j));
+}
+
+void td_trial_draw(td_trial *trial, td_fixture fixture, uint64_t seed, td_dtype input_dtype) {
+    for (int k = 0; k < trial->operation->tensors; k++) {
+        const td_tensor_role *role = &trial->operation->role[k];
+        if (role->is_output) continue;
+        td_fixture_fill_rounded(fixture, seed, role->index, input_dtype, &trial->tensors[role->index]);
+        td_guard_seal(&trial->buffer[role->index]);
+    }
+}
+
+void td_trial_take(td_trial *trial, const td_tensor *inputs) {
+    for (int k = 0; k < trial->operation->tensors; k++) {
+        const td_tensor_role *role = &trial->operation->role[k];
+        if (role->is_output) continue;
+        td_tensor_copy(&trial->tensors[role->index], &inputs[role->index]);
+        td_guard_seal(&trial->buffer[role->index]);
+    }
+}
+
+td_status td_trial_run(td_trial *trial, td_error *err) {
+    for (int k = 0; k < trial->operation->tensors; k++)
+        if (trial->operation->role[k].is_output) td_guard_poison(&trial->buffer[trial->operation->role[k].index]);
+    td_guard_poison(&trial->workspace);
+    return trial->variant->run(&trial->problem, trial->tensors, trial->workspace.data, NULL, err);
+}
+
+td_status td_trial_of(td_trial *trial, const td_variant *variant, const td_problem *problem, const td_tensor *inputs,
+                      const td_allocator *allocator, td_error *err) {
+    td_trial_plan plan;
+    td_status s = variant->supports ? variant->supports(problem, err) : TD_OK;
+    if (s) return s;
+    td_trial_plan_layout(&plan, variant, problem, TD_LAYOUT_CONTIGUOUS, variant->dtype);
+    if ((s = td_trial_new(trial, variant, problem, &plan, allocator, err))) return s;
+    td_trial_take(trial, inputs);
+    if ((s = td_trial_run(trial, err))) td_trial_free(trial);
+    return s;
+}
+
+/* Bytes of an output's body that belong to no element must still be poison. */
+static td_status gaps_untouched(const td_trial *trial, const td_tensor_role *role, td_error *err) {
+    const td_tensor *t = &trial->tensors[role->index];
+    const td_guarded *buffer = &trial->buffer[role->index];
+    size_t size = td_dtype_size(t->dtype);
+    if (buffer->bytes == (size_t)td_count(t) * size) return TD_OK;
+    const td_allocator *a = &trial->allocator;
+    unsigned char *owned = a->alloc(a->context, buffer->bytes, TD_MEM_DATA);
+    if (!owned) return td_fail(err, TD_NO_MEMORY, "%s: no memory to look between its rows", role->name);
+    memset(owned, 0, buffer->bytes);
+    for (int64_t b = 0; b < t->size[0]; b++)
+        for (int64_t h = 0; h < t->size[1]; h++)
+            for (int64_t i = 0; i < t->size[2]; i++)
+                for (int64_t j = 0; j < t->size[3]; j++) {
+                    const char *element = (const char *)t->data + td_offset(t, b, h, i, j) * (int64_t)size;
+                    memset(owned + (element - (const char *)buffer->data), 1, size);
+                }
+    size_t k = 0;
+    while (k < buffer->bytes && (owned[k] || ((const unsigned char *)buffer->data)[k] == 0xFF)) k++;
+    a->free(a->context, owned);
+    if (k == buffer->bytes) return TD_OK;
+    return td_fail(err, TD_WRONG, "%s: written between its elements, at byte %zu", role->name, k);
+}
+
+td_status td_trial_verify(const td_trial *trial, td_error *err) {
+    td_status s = td_guard_check(&trial->workspace, err);
+    for (int k = 0; k < trial->operation->tensors && s == TD_OK; k++) {
+        const td_tensor_role *role = &trial->operation->role[k];
+        s = td_guard_check(&trial->buffer[role->index], err);
+        if (s == TD_OK && role->is_output) s = gaps_untouched(trial, role, err);
+    }
+    return s;
+}

@@ -1,0 +1,52 @@
+/* A trial: one variant, one problem, and buffers of the harness to run it in. Every buffer has guard bands; outputs and
+ * workspace are poisoned before each run; inputs are sealed; places between an output's elements must stay untouched.
+ */
+#ifndef TANDEM_CHECKS_TRIAL_H
+#define TANDEM_CHECKS_TRIAL_H
+
+#include "check.h"
+#include "guard.h"
+
+/* Where each tensor's elements lie: dtype, sizes and strides of `view` (its data is not looked at), after `lead`
+ * elements that belong to no one, so that a base address can be misaligned on purpose. */
+typedef struct td_trial_plan {
+    td_tensor view[TD_MAX_TENSORS];
+    int64_t lead[TD_MAX_TENSORS];
+} td_trial_plan;
+
+typedef struct td_trial {
+    const td_variant *variant;
+    const td_operation *operation;
+    td_problem problem;
+    td_allocator allocator;
+    td_tensor tensors[TD_MAX_TENSORS]; /* as run() receives them */
+    td_guarded buffer[TD_MAX_TENSORS], workspace;
+} td_trial;
+
+/* A plan for `layout`: inputs in the variant's dtype, outputs in output_dtype, LSE as check.h says. */
+void td_trial_plan_layout(td_trial_plan *plan, const td_variant *variant, const td_problem *problem, td_layout layout,
+                          td_dtype output_dtype);
+/* A plan that imitates the caller's own tensors: their strides and alignment, outputs' dtypes; where an output's data
+ * is NULL, contiguous. */
+void td_trial_plan_like(td_trial_plan *plan, const td_variant *variant, const td_problem *problem,
+                        const td_tensor *tensors);
+
+/* Allocate. The problem must be legal and supported. On failure nothing is left allocated. */
+td_status td_trial_new(td_trial *trial, const td_variant *variant, const td_problem *problem, const td_trial_plan *plan,
+                       const td_allocator *allocator, td_error *err);
+void td_trial_free(td_trial *trial);
+/* Set the inputs, and seal them: drawn from a fixture, or copied from `inputs` (each element rounded once). */
+void td_trial_draw(td_trial *trial, td_fixture fixture, uint64_t seed, td_dtype input_dtype);
+void td_trial_take(td_trial *trial, const td_tensor *inputs);
+/* Poison outputs and workspace, then run. */
+td_status td_trial_run(td_trial *trial, td_error *err);
+/* All of these in one call, contiguous, in the variant's own dtype: what oracles, peers and mistakes are run by. */
+td_status td_trial_of(td_trial *trial, const td_variant *variant, const td_problem *problem, const td_tensor *inputs,
+                      const td_allocator *allocator, td_error *err);
+/* TD_WRONG, naming the buffer, if the run wrote where it must not. */
+td_status td_trial_verify(const td_trial *trial, td_error *err);
+
+/* dst = src, element by element, each rounded once to dst's dtype. */
+void td_tensor_copy(const td_tensor *dst, const td_tensor *src);
+
+#endif
