@@ -38,6 +38,10 @@ ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
 $(fast)v4.o: private flags += -march=x86-64-v4
 $(fast)v3.o: private flags += -march=x86-64-v3
 endif
+# A record names the commit that it was made from.
+COMMIT ?= $(or $(shell git describe --always --dirty --abbrev=12 2>/dev/null),unknown)
+$(BUILD)/obj/checks/provenance.o: private flags += -DTD_COMMIT='"$(COMMIT)"'
+$(BUILD)/obj/checks/provenance.o: $(BUILD)/commit
 -include $(patsubst %.o,%.d,$(call object,$(library) $(program) $(tests)))
 
 ifeq ($(shell $(PKG_CONFIG) --exists criterion 2>/dev/null && echo yes),yes)
@@ -52,5 +56,6 @@ endif
 # Change the flags and everything is compiled anew; add or remove a source and everything is linked anew.
 $(BUILD)/flags: text = $(CC) $(flags)
 $(BUILD)/sources: text = $(sort $(library) $(program) $(tests)) $(LDFLAGS) $(found_libs) $(LDLIBS)
-$(BUILD)/flags $(BUILD)/sources: always
+$(BUILD)/commit: text = $(COMMIT)
+$(BUILD)/flags $(BUILD)/sources $(BUILD)/commit: always
 	@mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(text))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(text))' >$@
