@@ -39,7 +39,8 @@ typedef struct td_question {
     const char *question, *answer;
 } td_question;
 void td_lesson_self_test(const td_question *questions, int count);
-/* Where this lesson's CSV and plots go: <out>/lesson-N/<file>; makes the folder. TD_IO if it cannot be written. */
+/* Where this lesson's CSV and plots go: <out>/lesson-N/<file>; makes the folder. TD_IO if it cannot be
+ * written: call it once right after reading the options, so that this is said before minutes of work. */
 td_status td_lesson_path(const td_arguments *arguments, int number, const char *file, char *path, int size,
                          td_error *err);
 
