@@ -43,5 +43,10 @@ void td_lesson_self_test(const td_question *questions, int count);
  * written: call it once right after reading the options, so that this is said before minutes of work. */
 td_status td_lesson_path(const td_arguments *arguments, int number, const char *file, char *path, int size,
                          td_error *err);
+/* Stamp the record with its provenance, write <out>/lesson-N/<name>.csv, draw it by plots/<script>.gp (SVG and PNG
+ * beside the CSV, ASCII where stdout is a terminal) and print the paths. Without gnuplot the CSV is written and the
+ * plots are SKIPped, with the reason. */
+td_status td_lesson_plot(const td_arguments *arguments, int number, td_record *record, const char *name,
+                         const char *script, td_error *err);
 
 #endif

@@ -1,0 +1,27 @@
+/* From a lesson's record to its CSV and its plots. */
+#include "../checks/plot.h"
+#include "../checks/provenance.h"
+#include "lesson.h"
+#include <limits.h>
+#include <unistd.h>
+
+td_status td_lesson_plot(const td_arguments *arguments, int number, td_record *record, const char *name,
+                         const char *script, td_error *err) {
+    char csv[PATH_MAX], base[PATH_MAX], file[64], replay[512];
+    snprintf(file, sizeof file, "%s.csv", name);
+    td_status status = td_lesson_path(arguments, number, file, csv, sizeof csv, err);
+    if (!status) status = td_lesson_path(arguments, number, name, base, sizeof base, err);
+    if (status) return status;
+
+    td_arguments_replay(arguments, replay, sizeof replay);
+    td_record_provenance(record, NULL, replay);
+    if ((status = td_record_write_csv(record, csv, err))) return status;
+    printf("  data: %s\n", csv);
+    td_error why;
+    status = td_plot(script, csv, base, isatty(STDOUT_FILENO), &why);
+    if (status == TD_UNSUPPORTED) {
+        printf("  SKIP: %s\n", why.message);
+        return TD_OK;
+    }
+    return status ? td_fail(err, status, "%s", why.message) : TD_OK;
+}
