@@ -3,6 +3,7 @@
 #define TANDEM_CPU_ATTENTION_FORWARD_H
 
 #include "tandem/variant.h"
+#include <omp.h>
 
 extern const td_variant td_attention_forward_dense_f64, td_attention_forward_online_f64;
 extern const td_variant td_attention_forward_dense_f32, td_attention_forward_online_f32;
@@ -12,7 +13,7 @@ extern const td_variant td_attention_forward_online_f32_fast;
 
 enum {
     TD_ONLINE_DEFAULT_BLOCK = 64,
-    TD_QUERIES_TOGETHER = 16 /* that the float32 and 16-bit twins take through the keys together */
+    TD_QUERIES_TOGETHER = 16 /* of the float32, bf16 and fp16 twins */
 };
 
 /* Keys in a block of an online variant: never more than there are keys. */
@@ -26,12 +27,24 @@ static inline int64_t td_online_blocks(const td_attention_problem *a, int64_t n)
     return (n + td_online_block(a) - 1) / td_online_block(a);
 }
 
-/* What the mask saves online_f32, online_bf16 and online_fp16: (sixteen queries, block of keys) pairs that they
- * compute, and pairs that they skip because no query of the sixteen may read a key of the block. Over all batches and
- * heads. */
+/* What the mask saves the twins: pairs (sixteen queries, one block of keys) that are computed, and pairs that are
+ * skipped because no query of the sixteen may read a key of the block. Over all batches and heads. */
 void td_online_blocks_visited(const td_attention_problem *a, int64_t *visited, int64_t *skipped);
 
-/* Error of glibc's expf, in units of u = 2^−24, relative: below 0.51 ulp, and one ulp is at most 2u. */
+/* Threads that an online variant has room for, given so many pieces of work that do not depend on each other.
+ * workspace_bytes() and run() must agree on it even if the caller sets another number of threads in between, so the
+ * machine decides. td_threads is the team for run(): what the caller has set, as far as there is room. */
+static inline int td_thread_slots(int64_t pieces) {
+    int64_t processors = omp_get_num_procs();
+    return (int)(pieces < 1 ? 1 : pieces < processors ? pieces : processors);
+}
+
+static inline int td_threads(int64_t pieces) {
+    int slots = td_thread_slots(pieces), set = omp_get_max_threads();
+    return set < slots ? set : slots;
+}
+
+/* Bounds the error of glibc's expf, in units of u = 2^−24: it stays below 0.51 ulp, and an ulp is at most 2u of x. */
 #define TD_EXPF_ULP 1.02
 
 /* 4·d floating-point operations for each allowed (query, key) pair of each query head. */

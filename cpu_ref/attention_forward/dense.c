@@ -14,9 +14,9 @@ enum { MAX_D = 256 };
 
 static void scores(const td_attention_problem *a, const td_tensor *t, td_query_tile tile, const td_tensor *S) {
     float q[MAX_D * TD_TILE], row[MAX_D], s[TD_TILE];
-    td_load_queries(&t[TD_Q], S->dtype, &tile, row, q);
-    for (int64_t j = 0; j < tile.allowed[TD_TILE - 1]; j++) {
-        int first = td_tile_first(&tile, j);
+    td_load_queries(&t[TD_Q], S->dtype, tile, row, q);
+    for (int64_t j = 0; j < td_tile_keys(tile); j++) {
+        int first = td_tile_first(tile, j);
         td_load_row(&t[TD_K], S->dtype, tile.b, tile.kv, j, row);
         td_score_key(q, row, a->d, (float)a->scale, first, s);
         for (int r = first; r < tile.rows; r++) td_set(S, tile.b, tile.h, tile.row + r, j, s[r]);
@@ -40,15 +40,15 @@ static void softmax(const td_attention_problem *a, const td_tensor *t, td_query_
 }
 
 static void values(const td_attention_problem *a, const td_tensor *t, td_query_tile tile, const td_tensor *P) {
-    float o[MAX_D * TD_TILE] = {0}, row[MAX_D], p[TD_TILE] = {0};
-    for (int64_t j = 0; j < tile.allowed[TD_TILE - 1]; j++) {
-        int first = td_tile_first(&tile, j);
+    float acc[MAX_D * TD_TILE] = {0}, row[MAX_D], p[TD_TILE] = {0};
+    for (int64_t j = 0; j < td_tile_keys(tile); j++) {
+        int first = td_tile_first(tile, j);
         for (int r = first; r < tile.rows; r++) p[r] = (float)td_get(P, tile.b, tile.h, tile.row + r, j);
         td_load_row(&t[TD_V], P->dtype, tile.b, tile.kv, j, row);
-        td_add_value(p, row, a->d, first, o);
+        td_add_value(p, row, a->d, first, acc);
     }
     for (int r = 0; r < tile.rows && t[TD_O].data; r++)
-        for (int64_t c = 0; c < a->d; c++) td_set(&t[TD_O], tile.b, tile.h, tile.row + r, c, o[c * TD_TILE + r]);
+        for (int64_t c = 0; c < a->d; c++) td_set(&t[TD_O], tile.b, tile.h, tile.row + r, c, acc[c * TD_TILE + r]);
 }
 
 static size_t bytes_of_scores(const td_problem *problem, td_dtype dtype) {

@@ -1,34 +1,27 @@
 /* Attention that never holds a row of scores, in double and one query at a time: compare dense_f64.c line by line.
  *
- * The recurrence of m, l and a, its derivation and its sources are at the top of online.c. */
+ * The recurrence of m, l and a (here acc), its derivation and its sources are at the top of online.c. */
 #include "attention_forward.h"
 #include <math.h>
-#include <omp.h>
 
-/* Room of one thread, in doubles: a (d places) and the scores of one block, whole cache lines. */
+/* Room of one thread, in doubles: acc and the scores of one block; whole cache lines. */
 static int64_t room(const td_attention_problem *a) {
     return (a->d + td_online_block(a) + 7) / 8 * 8;
 }
 
-/* Never more threads than there is room for: run() asks for exactly this team. */
-static int threads(const td_attention_problem *a) {
-    int64_t rows = a->B * a->Hq * a->Tq, most = omp_get_max_threads();
-    return (int)(rows < 1 ? 1 : rows < most ? rows : most);
-}
-
 static size_t workspace_bytes(const td_problem *problem) {
     const td_attention_problem *a = &problem->attention;
-    return (size_t)(threads(a) * room(a)) * sizeof(double);
+    return (size_t)(td_thread_slots(a->B * a->Hq * a->Tq) * room(a)) * sizeof(double);
 }
 
-/* One query row. o has d places for the running a; s has one block of places. */
-static void attend_row(const td_attention_problem *a, const td_tensor *t, int64_t b, int64_t h, int64_t i, double *o,
+/* One query row. acc has d places, s those of one block. */
+static void attend_row(const td_attention_problem *a, const td_tensor *t, int64_t b, int64_t h, int64_t i, double *acc,
                        double *s) {
     const td_tensor *Q = &t[TD_Q], *K = &t[TD_K], *V = &t[TD_V], *O = &t[TD_O], *LSE = &t[TD_LSE];
     int64_t kv = h / (a->Hq / a->Hkv), n = td_allowed_keys(a->mask, i, a->Tq, a->Tk), block = td_online_block(a);
 
     double m = -INFINITY, l = 0;
-    for (int64_t c = 0; c < a->d; c++) o[c] = 0;
+    for (int64_t c = 0; c < a->d; c++) acc[c] = 0;
     for (int64_t k = 0; k < td_online_blocks(a, n); k++) {
         int64_t begin = k * block, end = begin + block < n ? begin + block : n;
         double m_new = m; /* NaN scores lose to any number here, and come back through the sum */
@@ -39,22 +32,22 @@ static void attend_row(const td_attention_problem *a, const td_tensor *t, int64_
             m_new = fmax(m_new, s[j - begin]);
         }
         /* nothing but −∞ so far: −∞ − (−∞) would be NaN; shifting by 0 instead gives p = 0 */
-        double shift = m_new == -INFINITY ? 0 : m_new, alpha = exp(m - shift);
-        l *= alpha;
+        double shift = m_new == -INFINITY ? 0 : m_new, alpha = exp(m - shift), sum = 0;
         for (int64_t j = begin; j < end; j++) {
             s[j - begin] = exp(s[j - begin] - shift);
-            l += s[j - begin];
+            sum += s[j - begin];
         }
         for (int64_t c = 0; c < a->d; c++) {
-            o[c] *= alpha;
-            for (int64_t j = begin; j < end; j++) o[c] += s[j - begin] * td_get(V, b, kv, j, c);
+            acc[c] *= alpha;
+            for (int64_t j = begin; j < end; j++) acc[c] += s[j - begin] * td_get(V, b, kv, j, c);
         }
+        l = alpha * l + sum;
         m = m_new;
     }
 
     /* an allowed row whose scores are all −∞ has l = 0 and is NaN; an empty row is 0 */
     if (O->data)
-        for (int64_t c = 0; c < a->d; c++) td_set(O, b, h, i, c, n == 0 ? 0 : o[c] / l);
+        for (int64_t c = 0; c < a->d; c++) td_set(O, b, h, i, c, n == 0 ? 0 : acc[c] / l);
     if (LSE->data) td_set(LSE, b, h, i, 0, n == 0 ? -INFINITY : l == 0 ? NAN : m + log(l));
 }
 
@@ -62,12 +55,12 @@ static td_status run(const td_problem *problem, const td_tensor *tensors, void *
                      td_error *err) {
     const td_attention_problem *a = &problem->attention;
     (void)stream, (void)err;
-#pragma omp parallel for collapse(3) num_threads(threads(a))
+#pragma omp parallel for collapse(3) num_threads(td_threads(a->B * a->Hq * a->Tq))
     for (int64_t b = 0; b < a->B; b++)
         for (int64_t h = 0; h < a->Hq; h++)
             for (int64_t i = 0; i < a->Tq; i++) {
-                double *o = (double *)workspace + omp_get_thread_num() * room(a);
-                attend_row(a, tensors, b, h, i, o, o + a->d);
+                double *acc = (double *)workspace + omp_get_thread_num() * room(a);
+                attend_row(a, tensors, b, h, i, acc, acc + a->d);
             }
     return TD_OK;
 }

@@ -14,14 +14,15 @@ enum { TD_TILE = TD_QUERIES_TOGETHER };
 
 typedef struct td_query_tile {
     int64_t b, h, kv;         /* batch, query head, the key/value head it reads */
-    int64_t row, rows;        /* first query, and how many of the sixteen are real */
+    int64_t row;              /* the first query */
+    int rows;                 /* how many of the sixteen are real */
     int64_t allowed[TD_TILE]; /* keys that query r may read; not decreasing in r */
 } td_query_tile;
 
 /* Tile number `tile` of a head. Places past the last query repeat it, and are never written out. */
 static inline td_query_tile td_tile_of(const td_attention_problem *a, int64_t b, int64_t h, int64_t tile) {
     td_query_tile t = {.b = b, .h = h, .kv = h / (a->Hq / a->Hkv), .row = tile * TD_TILE};
-    t.rows = a->Tq - t.row < TD_TILE ? a->Tq - t.row : TD_TILE;
+    t.rows = a->Tq - t.row < TD_TILE ? (int)(a->Tq - t.row) : TD_TILE;
     for (int r = 0; r < TD_TILE; r++) {
         int64_t i = t.row + (r < t.rows ? r : t.rows - 1);
         t.allowed[r] = td_allowed_keys(a->mask, i, a->Tq, a->Tk);
@@ -29,10 +30,15 @@ static inline td_query_tile td_tile_of(const td_attention_problem *a, int64_t b,
     return t;
 }
 
+/* The tile reads keys 0 … n−1: its last query reads furthest. */
+static inline int64_t td_tile_keys(td_query_tile tile) {
+    return tile.allowed[TD_TILE - 1];
+}
+
 /* Queries first … 15 may read key j: every mask allows a prefix, so the ones that may not come first. */
-static inline int td_tile_first(const td_query_tile *tile, int64_t j) {
+static inline int td_tile_first(td_query_tile tile, int64_t j) {
     int first = 0;
-    for (int r = 0; r < TD_TILE; r++) first += tile->allowed[r] <= j;
+    for (int r = 0; r < TD_TILE; r++) first += tile.allowed[r] <= j;
     return first;
 }
 
@@ -57,10 +63,9 @@ static inline void td_load_row(const td_tensor *t, td_dtype dtype, int64_t b, in
 }
 
 /* q[c][r] = element c of the tile's query r; `row` is room for d floats. */
-static inline void td_load_queries(const td_tensor *Q, td_dtype dtype, const td_query_tile *tile, float *row,
-                                   float *q) {
+static inline void td_load_queries(const td_tensor *Q, td_dtype dtype, td_query_tile tile, float *row, float *q) {
     for (int r = 0; r < TD_TILE; r++) {
-        if (r < tile->rows) td_load_row(Q, dtype, tile->b, tile->h, tile->row + r, row);
+        if (r < tile.rows) td_load_row(Q, dtype, tile.b, tile.h, tile.row + r, row);
         for (int64_t c = 0; c < Q->size[3]; c++) q[c * TD_TILE + r] = row[c];
     }
 }
@@ -74,23 +79,19 @@ static inline void td_score_key(const float *q, const float *k, int64_t d, float
     for (int r = 0; r < TD_TILE; r++) s[r] = r < first ? -INFINITY : scale * dot[r];
 }
 
-/* o[c][r] += p[r] · v[c] for the queries that may read this key. The others are left out by selection: multiplying by
+/* acc[c][r] += p[r] · v[c] for the queries that may read this key. The others are left out by selection: multiplying by
  * p = 0 would let a NaN or ∞ in v through. */
-static inline void td_add_value(const float *p, const float *v, int64_t d, int first, float *o) {
+static inline void td_add_value(const float *p, const float *v, int64_t d, int first, float *acc) {
     for (int64_t c = 0; c < d; c++)
 #pragma omp simd
-        for (int r = 0; r < TD_TILE; r++) {
-            float sum = o[c * TD_TILE + r] + p[r] * v[c];
-            o[c * TD_TILE + r] = r < first ? o[c * TD_TILE + r] : sum;
-        }
+        for (int r = first; r < TD_TILE; r++) acc[c * TD_TILE + r] += p[r] * v[c];
 }
 
 /* The twins multiply by the scale in float. */
 static inline td_status td_scale_fits_float(const td_problem *problem, td_error *why) {
-    double scale = problem->attention.scale;
-    if (isinf((float)scale) || ((float)scale == 0 && scale != 0))
-        return td_fail(why, TD_UNSUPPORTED, "scale = %g: must be representable in float32", scale);
-    return TD_OK;
+    double scale = fabs(problem->attention.scale);
+    if (scale == 0 || (scale >= 0x1p-126 && scale <= td_largest(TD_F32))) return TD_OK;
+    return td_fail(why, TD_UNSUPPORTED, "scale = %g: must be 0 or in float32's normal range", problem->attention.scale);
 }
 
 #endif
