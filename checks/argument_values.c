@@ -87,14 +87,37 @@ td_status td_argument_real(const td_arguments *arguments, const char *name, doub
     return bad(name, text, legal, err);
 }
 
+static int read_dtype(const char *text, size_t length, td_dtype *out) {
+    for (int t = 0; t < TD_DTYPES; t++) {
+        const char *name = td_dtype_name((td_dtype)t);
+        if (strlen(name) == length && !strncasecmp(text, name, length)) {
+            *out = (td_dtype)t;
+            return 1;
+        }
+    }
+    return 0;
+}
+
 td_status td_argument_dtype(const td_arguments *arguments, const char *name, td_dtype *out, td_error *err) {
     const char *text = td_argument_text(arguments, name);
-    for (int t = 0; t < TD_DTYPES; t++)
-        if (!strcasecmp(text, td_dtype_name((td_dtype)t))) {
-            *out = (td_dtype)t;
+    return read_dtype(text, strlen(text), out) ? TD_OK : bad(name, text, "one of f64, f32, bf16, fp16", err);
+}
+
+td_status td_argument_dtypes(const td_arguments *arguments, const char *name, td_dtype out[TD_DTYPES], int *count,
+                             td_error *err) {
+    const char *text = td_argument_text(arguments, name), *at = text;
+    int n = 0;
+    while (n < TD_DTYPES && read_dtype(at, strcspn(at, ","), &out[n])) {
+        for (int i = 0; i < n; i++)
+            if (out[i] == out[n]) return bad(name, text, "f64, f32, bf16, fp16 with commas between, each once", err);
+        n++;
+        at += strcspn(at, ",");
+        if (!*at++) {
+            *count = n;
             return TD_OK;
         }
-    return bad(name, text, "one of f64, f32, bf16, fp16", err);
+    }
+    return bad(name, text, "f64, f32, bf16, fp16 with commas between, each once", err);
 }
 
 td_status td_argument_mask(const td_arguments *arguments, const char *name, td_mask *out, td_error *err) {

@@ -45,6 +45,9 @@ td_status td_argument_ints(const td_arguments *arguments, const char *name, int6
 td_status td_argument_real(const td_arguments *arguments, const char *name, double low, double high, double *out,
                            td_error *err);
 td_status td_argument_dtype(const td_arguments *arguments, const char *name, td_dtype *out, td_error *err);
+/* A comma list, each at most once: "f32,bf16". */
+td_status td_argument_dtypes(const td_arguments *arguments, const char *name, td_dtype out[TD_DTYPES], int *count,
+                             td_error *err);
 /* none | causal-top-left | causal-bottom-right; `causal` is short for causal-top-left. */
 td_status td_argument_mask(const td_arguments *arguments, const char *name, td_mask *out, td_error *err);
 

@@ -29,6 +29,11 @@ typedef struct td_timing {
 
 /* Seconds on the monotonic clock. */
 double td_now(void);
+/* Ascending. */
+void td_sort(double *samples, int n);
+/* Type 7 of Hyndman & Fan (1996): the quantile q lies at position q·(n−1) of the n > 0 sorted samples, counted from 0.
+ */
+double td_quantile(const double *sorted, int n, double q);
 /* Statistics of n samples, given in the order of the runs (sorted in place). Quartiles interpolate linearly between the
  * two nearest samples (Hyndman & Fan 1996, type 7). A NaN, infinite or negative sample counts as a failed run. */
 void td_timing_from(double *samples, int n, td_timing *out);

@@ -16,8 +16,11 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Type 7 of Hyndman & Fan: the quantile q lies at position q·(n−1) of the sorted samples, counted from 0. */
-static double quantile(const double *sorted, int n, double q) {
+void td_sort(double *samples, int n) {
+    qsort(samples, (size_t)n, sizeof *samples, ascending);
+}
+
+double td_quantile(const double *sorted, int n, double q) {
     double position = q * (n - 1);
     int below = (int)position;
     if (below + 1 >= n) return sorted[n - 1];
@@ -27,7 +30,7 @@ static double quantile(const double *sorted, int n, double q) {
 /* The sample median of n normal values has the standard error √(π/2)·σ/√n; the IQR of a normal is 1.349 σ. The IQR
  * stands in for σ because one interrupted run would spoil a standard deviation. */
 static double median_error(const double *sorted, int n) {
-    return 1.2533 * (quantile(sorted, n, 0.75) - quantile(sorted, n, 0.25)) / 1.349 / sqrt(n);
+    return 1.2533 * (td_quantile(sorted, n, 0.75) - td_quantile(sorted, n, 0.25)) / 1.349 / sqrt(n);
 }
 
 /* Compare the two halves in the order of the runs. A processor that throttles is slower in the second one. */
@@ -38,9 +41,9 @@ static void find_drift(const double *samples, int n, td_timing *out) {
     if (first && second) {
         memcpy(first, samples, (size_t)half * sizeof *first);
         memcpy(second, samples + n - half, (size_t)half * sizeof *second);
-        qsort(first, (size_t)half, sizeof *first, ascending);
-        qsort(second, (size_t)half, sizeof *second, ascending);
-        double a = quantile(first, half, 0.5), b = quantile(second, half, 0.5);
+        td_sort(first, half);
+        td_sort(second, half);
+        double a = td_quantile(first, half, 0.5), b = td_quantile(second, half, 0.5);
         out->drift = b / a - 1;
         out->drifted = out->drift > 0.1 && b - a > 3 * hypot(median_error(first, half), median_error(second, half));
     }
@@ -57,10 +60,10 @@ void td_timing_from(double *samples, int n, td_timing *out) {
     if (n == 0 || out->failed) return;
 
     find_drift(samples, n, out);
-    qsort(samples, (size_t)n, sizeof *samples, ascending);
-    out->median = quantile(samples, n, 0.5);
-    out->q1 = quantile(samples, n, 0.25);
-    out->q3 = quantile(samples, n, 0.75);
+    td_sort(samples, n);
+    out->median = td_quantile(samples, n, 0.5);
+    out->q1 = td_quantile(samples, n, 0.25);
+    out->q3 = td_quantile(samples, n, 0.75);
     out->min = samples[0];
     out->max = samples[n - 1];
     double sum = 0;

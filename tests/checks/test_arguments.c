@@ -104,6 +104,15 @@ Test(arguments, lists) {
         refused(td_argument_ints(&arguments, "block", 1, 1024, out, 4, &n, &error),
                 "must be 1 to 4 numbers with commas between, each an integer from 1 to 1024");
     }
+    td_dtype types[TD_DTYPES];
+    PARSE("DTYPE=fp16,F32");
+    cr_assert_eq(td_argument_dtypes(&arguments, "dtype", types, &n, &error), TD_OK);
+    cr_assert(n == 2 && types[0] == TD_FP16 && types[1] == TD_F32);
+    static const char *const bad_types[] = {"fp8", "f32,", ",f32", "f32,f32", "f64,f32,bf16,fp16,f32", "f3", "f32 "};
+    for (size_t i = 0; i < sizeof bad_types / sizeof *bad_types; i++) {
+        PARSE("--dtype", bad_types[i]);
+        refused(td_argument_dtypes(&arguments, "dtype", types, &n, &error), "must be f64, f32, bf16, fp16 with commas");
+    }
 }
 
 Test(arguments, reals_and_names) {
