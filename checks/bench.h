@@ -48,15 +48,20 @@ int td_timing_best(const td_timing *timings, int count);
 td_status td_bench(td_status (*body)(void *context, int run, td_error *err), void (*before)(void *context, int run),
                    void *context, const td_bench_options *options, td_timing *out, td_error *err);
 
-/* Check, then time, then check the timed output again: `timing` is valid only if the verdicts before and after are not
- * FAIL. Inputs rotate over enough sets to exceed the last-level cache; outputs poisoned before every run. */
+/* Check, then time, then check again. Input sets rotate through more memory than the last-level cache, and in each run
+ * one row of every input is new, so that no answer can be a replay. After each run, outside the interval: every output
+ * element must be written, inputs and guard bands unchanged, the new row right; then the last output is checked. */
 typedef struct td_bench_result {
-    td_timing timing;
-    int verdict_before, verdict_after; /* td_verdict */
+    td_timing timing;                  /* no median unless both verdicts are PASS or MARGINAL */
+    int verdict_before, verdict_after; /* td_verdict; SKIP = did not come to it */
+    int every_element;                 /* the two verdicts are on: 1 every element, 0 a sample of rows (a large problem) */
+    char reason[200];                  /* why SKIP or FAIL */
     double flops, bytes;               /* counted */
     size_t workspace_bytes;            /* what the variant asked for */
-    size_t peak_bytes;                 /* measured: all tags */
+    size_t peak_bytes;                 /* measured: all tags, one set of tensors and the workspace */
 } td_bench_result;
+/* TD_OK when the measurement could be carried out, whatever the verdicts: an unsupported problem, a backend that cannot
+ * be timed here, or a wrong answer is in `out`. */
 td_status td_bench_variant(const td_variant *variant, const td_problem *problem, const td_bench_options *options,
                            td_bench_result *out, td_error *err);
 

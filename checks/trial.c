@@ -96,8 +96,8 @@ void td_trial_draw(td_trial *trial, td_fixture fixture, uint64_t seed, td_dtype 
         const td_tensor_role *role = &trial->operation->role[k];
         if (role->is_output) continue;
         td_fixture_fill_rounded(fixture, seed, role->index, input_dtype, &trial->tensors[role->index]);
-        td_guard_seal(&trial->buffer[role->index]);
     }
+    td_trial_seal(trial);
 }
 
 void td_trial_take(td_trial *trial, const td_tensor *inputs) {
@@ -105,14 +105,23 @@ void td_trial_take(td_trial *trial, const td_tensor *inputs) {
         const td_tensor_role *role = &trial->operation->role[k];
         if (role->is_output) continue;
         td_tensor_copy(&trial->tensors[role->index], &inputs[role->index]);
-        td_guard_seal(&trial->buffer[role->index]);
     }
+    td_trial_seal(trial);
 }
 
-td_status td_trial_run(td_trial *trial, td_error *err) {
+void td_trial_seal(td_trial *trial) {
+    for (int k = 0; k < trial->operation->tensors; k++)
+        if (!trial->operation->role[k].is_output) td_guard_seal(&trial->buffer[trial->operation->role[k].index]);
+}
+
+void td_trial_poison(td_trial *trial) {
     for (int k = 0; k < trial->operation->tensors; k++)
         if (trial->operation->role[k].is_output) td_guard_poison(&trial->buffer[trial->operation->role[k].index]);
     td_guard_poison(&trial->workspace);
+}
+
+td_status td_trial_run(td_trial *trial, td_error *err) {
+    td_trial_poison(trial);
     return trial->variant->run(&trial->problem, trial->tensors, trial->workspace.data, NULL, err);
 }
 

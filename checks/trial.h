@@ -38,7 +38,10 @@ void td_trial_free(td_trial *trial);
 /* Set the inputs, and seal them: drawn from a fixture, or copied from `inputs` (each element rounded once). */
 void td_trial_draw(td_trial *trial, td_fixture fixture, uint64_t seed, td_dtype input_dtype);
 void td_trial_take(td_trial *trial, const td_tensor *inputs);
-/* Poison outputs and workspace, then run. */
+/* Remember the inputs as they are now: from here on a change of them is a fault. */
+void td_trial_seal(td_trial *trial);
+void td_trial_poison(td_trial *trial); /* outputs and workspace */
+/* Poison, then run. */
 td_status td_trial_run(td_trial *trial, td_error *err);
 /* All of these in one call, contiguous, in the variant's own dtype: what oracles, peers and mistakes are run by. */
 td_status td_trial_of(td_trial *trial, const td_variant *variant, const td_problem *problem, const td_tensor *inputs,

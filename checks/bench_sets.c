@@ -1,0 +1,132 @@
+/* Rotating sets of buffers, and the checks around each run. */
+#include "bench_sets.h"
+#include "ceilings.h"
+#include "memory.h"
+#include "tandem/philox.h"
+#include <string.h>
+
+enum { SAMPLE = 64 };
+static const double oracle_flops = 1e9; /* that a check may cost: about a second */
+
+static td_status add_set(td_bench_sets *sets, const td_trial_plan *plan, const td_allocator *allocator, td_error *err) {
+    td_trial *trial = &sets->trial[sets->count];
+    td_status status = td_trial_new(trial, sets->variant, &sets->problem, plan, allocator, err);
+    if (status) return status;
+    td_trial_draw(trial, TD_FIXTURE_NORMAL, 1 + (uint64_t)sets->count, sets->variant->dtype);
+    sets->count++;
+    return TD_OK;
+}
+
+static td_status measured_set(td_bench_sets *sets, const td_trial_plan *plan, size_t *bytes, td_error *err) {
+    td_memory *memory = td_memory_new(0);
+    if (!memory) return td_fail(err, TD_NO_MEMORY, "no memory for the counting allocator");
+    td_allocator counting = td_memory_allocator(memory);
+    td_trial trial;
+    td_status status = td_trial_new(&trial, sets->variant, &sets->problem, plan, &counting, err);
+    if (!status) {
+        *bytes = td_memory_peak_total(memory, NULL);
+        td_trial_free(&trial);
+    }
+    td_memory_delete(memory);
+    return status;
+}
+
+td_status td_bench_sets_new(td_bench_sets *sets, const td_variant *variant, const td_problem *problem,
+                            size_t *set_bytes, td_error *err) {
+    td_trial_plan plan;
+    td_machine machine;
+    td_allocator allocator = td_plain_allocator();
+    memset(sets, 0, sizeof *sets);
+    sets->variant = variant;
+    sets->problem = *problem;
+    sets->every_element = variant->flops(problem) <= oracle_flops || td_rows(problem) == 0;
+    td_machine_read(&machine);
+    td_trial_plan_layout(&plan, variant, problem, TD_LAYOUT_CONTIGUOUS, variant->dtype);
+    td_status status = measured_set(sets, &plan, set_bytes, err);
+    if (status) return status;
+    size_t cache = (size_t)(machine.llc_bytes > 0 ? machine.llc_bytes : 32 << 20);
+    size_t wanted = 2 * cache / *set_bytes + 1;
+    for (size_t i = 0; i < wanted && i < TD_BENCH_MOST_SETS && !status; i++)
+        status = add_set(sets, &plan, &allocator, err);
+    if (status) td_bench_sets_free(sets);
+    return status;
+}
+
+void td_bench_sets_free(td_bench_sets *sets) {
+    for (int i = 0; i < sets->count; i++) td_trial_free(&sets->trial[i]);
+    sets->count = 0;
+    sets->current = NULL;
+}
+
+/* Elements of `t` (contiguous) that still hold the poison, all bits one. */
+static int64_t unwritten(const td_tensor *t) {
+    static const unsigned char poison[8] = {255, 255, 255, 255, 255, 255, 255, 255};
+    size_t size = td_dtype_size(t->dtype);
+    int64_t left = 0;
+    for (int64_t k = 0; k < td_count(t); k++)
+        left += !memcmp((const unsigned char *)t->data + (size_t)k * size, poison, size);
+    return left;
+}
+
+static void look_for_poison(td_bench_sets *sets) {
+    const td_trial *trial = sets->current;
+    for (int k = 0; k < trial->operation->tensors && !sets->fault[0]; k++) {
+        const td_tensor_role *role = &trial->operation->role[k];
+        int64_t left = role->is_output ? unwritten(&trial->tensors[role->index]) : 0;
+        if (left)
+            snprintf(sets->fault, sizeof sets->fault, "a run returned before %lld of %lld elements of %s were written",
+                     (long long)left, (long long)td_count(&trial->tensors[role->index]), role->name);
+    }
+}
+
+/* In this order: what is not written yet may still be on its way, and must be looked for first. */
+void td_bench_sets_inspect(td_bench_sets *sets) {
+    td_error err = {TD_OK, ""};
+    td_verdict verdict = TD_PASS;
+    if (!sets->current || sets->fault[0]) return;
+    look_for_poison(sets);
+    if (!sets->fault[0] && td_trial_verify(sets->current, &err))
+        snprintf(sets->fault, sizeof sets->fault, "in a run, %.180s", err.message);
+    if (!sets->fault[0] && td_rows(&sets->problem) > 0 &&
+        td_row_check(&sets->problem, sets->current->tensors, sets->row, &sets->variant->rounding, &verdict, sets->fault,
+                     sizeof sets->fault, &err))
+        snprintf(sets->fault, sizeof sets->fault, "%.190s", err.message);
+}
+
+void td_bench_sets_turn(td_bench_sets *sets, int run) {
+    td_bench_sets_inspect(sets);
+    td_trial *trial = sets->current = &sets->trial[run % sets->count];
+    int64_t rows = td_rows(&sets->problem);
+    if (rows > 0) {
+        uint64_t seed = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)run;
+        sets->row = td_row_at(&sets->problem, (int64_t)(td_uniform(seed, 0, 1) * (double)rows));
+        td_row_renew(&sets->problem, trial->tensors, sets->row, seed);
+    }
+    td_trial_seal(trial);
+    td_trial_poison(trial);
+}
+
+td_status td_bench_sets_run(td_bench_sets *sets, td_error *err) {
+    td_trial *trial = sets->current;
+    if (sets->fault[0]) return td_fail(err, TD_WRONG, "%s", sets->fault);
+    return sets->variant->run(&sets->problem, trial->tensors, trial->workspace.data, NULL, err);
+}
+
+td_status td_bench_sets_check(td_bench_sets *sets, td_verdict *verdict, td_error *err) {
+    const td_tensor *tensors = sets->current->tensors;
+    const td_rounding *rounding = &sets->variant->rounding;
+    int64_t rows = td_rows(&sets->problem);
+    td_verdict one = sets->fault[0] ? TD_FAIL : TD_PASS;
+    td_status status = TD_OK;
+    *verdict = one;
+    if (sets->every_element && one != TD_FAIL)
+        return td_outputs_check(&sets->problem, tensors, rounding, verdict, sets->fault, sizeof sets->fault, err);
+    for (int k = 0; k < SAMPLE && !status && one != TD_FAIL; k++) {
+        /* the last row, where a tail can be lost, and others anywhere */
+        int64_t n = k == 0 ? rows - 1 : (int64_t)(td_uniform(7, 0, (uint64_t)k) * (double)rows);
+        status = td_row_check(&sets->problem, tensors, td_row_at(&sets->problem, n), rounding, &one, sets->fault,
+                              sizeof sets->fault, err);
+        if (!status && one > *verdict) *verdict = one;
+    }
+    return status;
+}
