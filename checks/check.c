@@ -22,11 +22,6 @@ static void conclude(td_check_result *result, td_verdict verdict, const char *re
     snprintf(result->reason, sizeof result->reason, "%.*s", (int)sizeof result->reason - 1, reason);
 }
 
-/* Every value of `narrow` is a value of `wide`. */
-static int represents(td_dtype wide, td_dtype narrow) {
-    return wide == narrow || wide == TD_F64 || (wide == TD_F32 && narrow != TD_F64);
-}
-
 static double largest_finite(const td_tensor *t) {
     double most = 0;
     for (int64_t b = 0; b < t->size[0]; b++)
@@ -190,7 +185,7 @@ static td_status options_validate(const td_variant *variant, const td_check_opti
     if ((unsigned)o->layout >= TD_LAYOUTS) return td_fail(err, TD_BAD_PARAM, "layout = %d: unknown", (int)o->layout);
     if ((unsigned)o->input_dtype >= TD_DTYPES || (unsigned)o->output_dtype >= TD_DTYPES)
         return td_fail(err, TD_BAD_PARAM, "dtype: must be f64, f32, bf16 or fp16");
-    if (!represents(variant->dtype, o->input_dtype))
+    if (!td_dtype_represents(variant->dtype, o->input_dtype))
         return td_fail(err, TD_BAD_PARAM, "input dtype = %s: not every value of it is one of %s, which %s takes",
                        td_dtype_name(o->input_dtype), td_dtype_name(variant->dtype), variant->name);
     return TD_OK;

@@ -16,6 +16,7 @@ enum {
 int td_exit_with(const char *command, const td_error *err);
 
 int td_command_lesson(int argc, char **argv);
+int td_command_run(int argc, char **argv);
 int td_command_list(int argc, char **argv);
 int td_command_sweep(int argc, char **argv);
 

@@ -14,6 +14,7 @@ typedef struct command {
 
 static const command commands[] = {
     {"lesson", "run lesson N", td_command_lesson},
+    {"run", "one variant on your own tensors (.npy)", td_command_run},
     {"list", "every variant, with its backend and limits", td_command_list},
     {"sweep", "error against block size, next to the derived bounds", td_command_sweep},
     {NULL, NULL, NULL},

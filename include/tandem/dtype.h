@@ -25,6 +25,11 @@ static inline const char *td_dtype_name(td_dtype t) {
     return t == TD_F64 ? "f64" : t == TD_F32 ? "f32" : t == TD_BF16 ? "bf16" : t == TD_FP16 ? "fp16" : "?";
 }
 
+/* Every value of `narrow` is a value of `wide`. */
+static inline int td_dtype_represents(td_dtype wide, td_dtype narrow) {
+    return wide == narrow || wide == TD_F64 || (wide == TD_F32 && narrow != TD_F64);
+}
+
 /* Unit roundoff u: half the distance from 1 to the next number; |fl(x) − x| ≤ u·|x| for x in the normal range. */
 static inline TD_HD double td_unit_roundoff(td_dtype t) {
     return t == TD_F64 ? 0x1p-53 : t == TD_F32 ? 0x1p-24 : t == TD_BF16 ? 0x1p-8 : 0x1p-11;
