@@ -94,7 +94,8 @@ td_status td_arguments_parse(td_arguments *arguments, const char *command, const
 }
 
 void td_arguments_help(const td_arguments *arguments, const char *summary) {
-    printf("usage: tandem %s [NAME=value | --name value] …\n\n", arguments->command);
+    printf("usage: tandem %s%s\n\n", arguments->command,
+           arguments->options[0].name ? " [NAME=value | --name value] …" : "");
     td_print_wrapped(stdout, summary, "", "", td_terminal_columns(stdout));
     if (arguments->options[0].name) printf("\n");
     for (const td_option *o = arguments->options; o->name; o++) {

@@ -30,10 +30,27 @@ static td_status resolve(const char *path, char *out, td_error *err) {
     return TD_OK;
 }
 
+/* stdio would forget why a write failed, if a later one succeeds. */
+static ssize_t write_and_remember(void *cookie, const char *data, size_t bytes) {
+    td_file *file = cookie;
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t n = write(file->fd, data + done, bytes - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && !file->reason) file->reason = errno;
+        if (n <= 0) break;
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+static int close_fd(void *cookie) {
+    return close(((td_file *)cookie)->fd);
+}
+
 td_status td_file_create(td_file *file, const char *path, td_error *err) {
     static int serial = 0;
-    file->stream = NULL;
-    file->temporary[0] = '\0';
+    *file = (td_file){.fd = -1};
     td_status status = resolve(path, file->path, err);
     if (status != TD_OK) return status;
 
@@ -41,18 +58,17 @@ td_status td_file_create(td_file *file, const char *path, td_error *err) {
     int folder = slash ? (int)(slash - file->path) + 1 : 0;
     int length = snprintf(file->temporary, sizeof file->temporary, "%.*s.tandem-%ld-%d.tmp", folder, file->path,
                           (long)getpid(), __atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
-    int fd = -1;
     if (length >= (int)sizeof file->temporary)
         errno = ENAMETOOLONG;
     else
-        fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) {
+        file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file->fd < 0) {
         file->temporary[0] = '\0';
         return td_file_failed(path, "cannot be written", errno, err);
     }
-    file->stream = fdopen(fd, "w");
+    file->stream = fopencookie(file, "w", (cookie_io_functions_t){.write = write_and_remember, .close = close_fd});
     if (!file->stream) {
-        close(fd);
+        close(file->fd);
         td_file_discard(file);
         return td_fail(err, TD_NO_MEMORY, "no memory to write a file");
     }
@@ -60,14 +76,12 @@ td_status td_file_create(td_file *file, const char *path, td_error *err) {
 }
 
 td_status td_file_finish(td_file *file, td_error *err) {
-    errno = 0;
-    int wrong = ferror(file->stream), reason = 0;
-    if (fflush(file->stream) != 0 || fsync(fileno(file->stream)) != 0) wrong = 1, reason = errno;
-    if (fclose(file->stream) != 0 && !reason) wrong = 1, reason = errno;
+    if (fflush(file->stream) == 0 && fsync(file->fd) != 0 && !file->reason) file->reason = errno;
+    if (fclose(file->stream) != 0 && !file->reason) file->reason = errno;
     file->stream = NULL;
-    if (!wrong) return TD_OK;
+    if (!file->reason) return TD_OK;
     td_file_discard(file);
-    return td_file_failed(file->path, "cannot be written", reason ? reason : EIO, err);
+    return td_file_failed(file->path, "cannot be written", file->reason, err);
 }
 
 td_status td_file_publish(td_file *file, td_error *err) {

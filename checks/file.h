@@ -8,9 +8,10 @@
 /* A file being written: its bytes go to a temporary name in the folder of `path`. Use in this order: create, write to
  * `stream`, finish, publish. A step that fails discards the file and returns TD_IO naming `path` and the system's
  * reason; afterwards discard is harmless. Two files that belong together are both finished before either is published.
- */
+ * The stream points back at its td_file: while open, that must stay where it is. */
 typedef struct td_file {
     FILE *stream;
+    int fd, reason; /* errno of the first write that failed */
     char path[PATH_MAX], temporary[PATH_MAX];
 } td_file;
 

@@ -1,9 +1,18 @@
 /* tandem list: every variant, with its backend and limits. */
+#include "../checks/arguments.h"
 #include "../checks/operations.h"
 #include "commands.h"
 
 int td_command_list(int argc, char **argv) {
-    (void)argc, (void)argv;
+    static const td_option none[] = {{NULL, NULL, NULL, NULL}};
+    td_arguments arguments;
+    td_error err;
+    if (td_arguments_parse(&arguments, "list", none, argc, argv, &err) != TD_OK) return td_exit_with("list", &err);
+    if (arguments.help) {
+        td_arguments_help(&arguments, "Lists every variant: the operation, its name, where it runs, the type of its "
+                                      "inputs, what it does and what it cannot do.");
+        return TD_EXIT_OK;
+    }
     static const char *const backend[] = {"cpu", "emulated", "cuda"};
     printf("%-18s %-16s %-9s %-5s %s\n", "operation", "variant", "backend", "dtype", "idea; limits");
     const td_variant *v;
@@ -13,16 +22,4 @@ int td_command_list(int argc, char **argv) {
                td_dtype_name(v->dtype), v->idea, v->limits[0] ? "; " : "", v->limits);
     }
     return TD_EXIT_OK;
-}
-
-int td_exit_with(const char *command, const td_error *err) {
-    fprintf(stderr, "tandem %s: %s\n", command, err->message);
-    switch (err->status) {
-    case TD_OK: return TD_EXIT_OK;
-    case TD_WRONG: return TD_EXIT_WRONG;
-    case TD_BAD_PARAM:
-    case TD_UNSUPPORTED: return TD_EXIT_USAGE;
-    case TD_INTERNAL: return TD_EXIT_INTERNAL;
-    default: return TD_EXIT_ENVIRONMENT;
-    }
 }

@@ -42,6 +42,18 @@ static int run(int argc, char **argv) {
     return TD_EXIT_USAGE;
 }
 
+int td_exit_with(const char *command, const td_error *err) {
+    fprintf(stderr, "tandem %s: %s\n", command, err->message);
+    switch (err->status) {
+    case TD_OK: return TD_EXIT_OK;
+    case TD_WRONG: return TD_EXIT_WRONG;
+    case TD_BAD_PARAM:
+    case TD_UNSUPPORTED: return TD_EXIT_USAGE;
+    case TD_INTERNAL: return TD_EXIT_INTERNAL;
+    default: return TD_EXIT_ENVIRONMENT;
+    }
+}
+
 /* A result that could not be printed is no success. A reader that has gone (| head) is told nothing. */
 static int with_output_written(int status) {
     int unwritten = ferror(stdout);

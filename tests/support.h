@@ -1,15 +1,19 @@
-/* What several test suites need: a folder of one's own. */
+/* What several test suites need: a folder of one's own, and build/tandem run as its users run it. */
 #ifndef TANDEM_TESTS_SUPPORT_H
 #define TANDEM_TESTS_SUPPORT_H
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A new empty folder; remove it with support_folder_remove. */
@@ -70,6 +74,86 @@ static inline void support_write(const char *path, const void *bytes, size_t cou
     cr_assert_not_null(out, "%s", path);
     cr_assert_eq(fwrite(bytes, 1, count, out), count);
     cr_assert_eq(fclose(out), 0);
+}
+
+/* How a child differs from its parent. */
+typedef struct support_child {
+    const char *folder;      /* working folder; NULL = the parent's */
+    rlim_t largest_file;     /* bytes; 0 = no limit */
+    uid_t user;              /* who it becomes, if the parent is root; 0 = stays */
+    const char *stdout_path; /* instead of being captured: "/dev/full", or "" = closed */
+} support_child;
+
+typedef struct support_result {
+    int status; /* of exit; 128 + n for signal n; 127 = could not be started */
+    char out[16384], err[4096];
+} support_result;
+
+/* The program beside this test binary: build/tandem, or build/san/tandem; TANDEM in the environment overrides it. */
+static inline void support_program(char path[PATH_MAX]) {
+    const char *given = getenv("TANDEM");
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 16);
+    cr_assert_gt(n, 0);
+    path[n] = '\0';
+    strcpy(strrchr(path, '/') + 1, "tandem");
+    if (given) snprintf(path, PATH_MAX, "%s", given);
+    cr_assert_eq(access(path, X_OK), 0, "%s is not built", path);
+}
+
+static inline void support_become(const support_child *child) {
+    if (child->folder && chdir(child->folder) != 0) _exit(127);
+    if (child->largest_file) {
+        struct rlimit limit = {child->largest_file, child->largest_file};
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    if (child->user && getuid() == 0 && (setgid(child->user) != 0 || setuid(child->user) != 0)) _exit(127);
+}
+
+static inline void support_capture(FILE *from, char *text, size_t room) {
+    rewind(from);
+    text[fread(text, 1, room - 1, from)] = '\0';
+    fclose(from);
+}
+
+/* Run tandem with the arguments, the last of which is NULL, and stdin empty. */
+static inline void support_run(const support_child *child, support_result *result, char *const arguments[]) {
+    char program[PATH_MAX], *argv[40] = {program};
+    int n = 0;
+    for (; arguments[n]; n++) {
+        cr_assert_lt(n, 38);
+        argv[n + 1] = arguments[n];
+    }
+    support_program(program);
+    FILE *out = tmpfile(), *err = tmpfile();
+    cr_assert(out && err);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int in = open("/dev/null", O_RDONLY);
+        const char *to = child ? child->stdout_path : NULL;
+        dup2(in, STDIN_FILENO);
+        dup2(to && *to ? open(to, O_WRONLY) : fileno(out), STDOUT_FILENO);
+        dup2(fileno(err), STDERR_FILENO);
+        if (to && !*to) close(STDOUT_FILENO);
+        if (child) support_become(child);
+        execv(program, argv);
+        _exit(127);
+    }
+    int status;
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    result->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    support_capture(out, result->out, sizeof result->out);
+    support_capture(err, result->err, sizeof result->err);
+}
+
+/* The same with the arguments in the call, NULL at the end. */
+static inline void support_tandem(const support_child *child, support_result *result, ...) {
+    char *arguments[40];
+    va_list list;
+    va_start(list, result);
+    for (int i = 0; i < 40 && (arguments[i] = va_arg(list, char *)); i++) continue;
+    va_end(list);
+    support_run(child, result, arguments);
 }
 
 #endif
