@@ -1,8 +1,9 @@
 /* The registry of variants over every backend that was built. */
 #include "operations.h"
+#include "peers/peers.h"
 #include <string.h>
 
-static const td_variant *const *const tables[] = {td_cpu_variants, td_cpu_mistakes};
+static const td_variant *const *const tables[] = {td_cpu_variants, td_cpu_mistakes, td_peer_variants};
 
 const td_variant *td_variant_at(int i) {
     if (i < 0) return NULL;

@@ -2,6 +2,7 @@
 #ifndef TANDEM_CPU_ATTENTION_FORWARD_H
 #define TANDEM_CPU_ATTENTION_FORWARD_H
 
+#include "../libm.h"
 #include "tandem/variant.h"
 #include <omp.h>
 
@@ -43,9 +44,6 @@ static inline int td_threads(int64_t pieces) {
     int slots = td_thread_slots(pieces), set = omp_get_max_threads();
     return set < slots ? set : slots;
 }
-
-/* Bounds the error of glibc's expf, in units of u = 2^−24: it stays below 0.51 ulp, and an ulp is at most 2u of x. */
-#define TD_EXPF_ULP 1.02
 
 /* 4·d floating-point operations for each allowed (query, key) pair of each query head. */
 static inline double td_attention_forward_flops(const td_problem *problem) {

@@ -25,27 +25,23 @@ static int64_t tiles_of_a_head(const td_fast_level *level, const td_attention_pr
     return (a->Tq + tile_queries(level) - 1) / tile_queries(level);
 }
 
-/* Threads that can have work: both functions below must find the same number, so the machine sets it, not the caller.
- */
-static int64_t slots(const td_fast_level *level, const td_attention_problem *a) {
-    int64_t tiles = a->B * a->Hq * tiles_of_a_head(level, a), processors = omp_get_num_procs();
-    return tiles < processors ? tiles : processors;
+static int64_t tiles_of_all_heads(const td_fast_level *level, const td_attention_problem *a) {
+    return a->B * a->Hq * tiles_of_a_head(level, a);
 }
 
 size_t td_fast_workspace_bytes(const td_fast_level *level, const td_problem *problem) {
-    return (size_t)slots(level, &problem->attention) * level->tile_bytes(&problem->attention);
+    const td_attention_problem *a = &problem->attention;
+    return (size_t)td_thread_slots(tiles_of_all_heads(level, a)) * level->tile_bytes(a);
 }
 
 td_status td_fast_run(const td_fast_level *level, const td_problem *problem, const td_tensor *tensors,
                       void *workspace) {
     const td_attention_problem *a = &problem->attention;
-    int64_t tiles = tiles_of_a_head(level, a), heads = a->B * a->Hq, threads = omp_get_max_threads();
-    if (threads > slots(level, a)) threads = slots(level, a);
-    if (threads == 0) return TD_OK; /* no query */
+    int64_t tiles = tiles_of_a_head(level, a), all = tiles_of_all_heads(level, a), heads = a->B * a->Hq;
     size_t bytes = level->tile_bytes(a);
     /* a causal mask makes the last tiles longest: they go first, so that a short one ends the run */
-#pragma omp parallel for schedule(dynamic) num_threads((int)threads)
-    for (int64_t n = 0; n < tiles * heads; n++) {
+#pragma omp parallel for schedule(dynamic) num_threads(td_threads(all))
+    for (int64_t n = 0; n < all; n++) {
         int64_t tile = tiles - 1 - n / heads, head = n % heads;
         level->tile(a, tensors, head / a->Hq, head % a->Hq, tile * tile_queries(level),
                     (char *)workspace + bytes * (size_t)omp_get_thread_num());

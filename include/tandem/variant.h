@@ -64,6 +64,12 @@ typedef struct td_variant {
     double (*bytes)(const td_problem *problem); /* compulsory: each input once and each output once, in the dtype */
 } td_variant;
 
+/* workspace_bytes of a variant that needs none. */
+static inline size_t td_no_workspace(const td_problem *problem) {
+    (void)problem;
+    return 0;
+}
+
 /* NULL-terminated tables; one a backend, in the order of the syllabus. */
 extern const td_variant *const td_cpu_variants[];
 /* The deliberately wrong ones, whose `mistake` is set: in double, on the CPU. */
