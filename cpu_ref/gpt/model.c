@@ -19,7 +19,7 @@ static void *take_array(td_gpt *gpt, td_tag tag, int64_t count) {
 
 /* Values lie one after another without gaps, and so do gradients: all of them can be reduced as one array. */
 static void add_parameter(td_gpt *gpt, const char *name, int64_t count, int is_matrix) {
-    td_parameter unlisted, *p = gpt->parameter ? &gpt->parameter[gpt->parameters] : &unlisted;
+    td_parameter unlisted = {0}, *p = gpt->parameter ? &gpt->parameter[gpt->parameters] : &unlisted;
     snprintf(p->name, sizeof p->name, "%s", name);
     p->count = count;
     p->decay = is_matrix;
@@ -87,7 +87,7 @@ static void lay_out(td_gpt *gpt) {
     gpt->targets = take(gpt, TD_MEM_DATA, (size_t)N * sizeof(int32_t));
     gpt->embedded = take_array(gpt, TD_MEM_ACTIVATIONS, narrow);
     for (int64_t l = 0; l < c->layers; l++) {
-        td_gpt_block counted_only;
+        td_gpt_block counted_only = {0};
         lay_out_block(gpt, gpt->block ? &gpt->block[l] : &counted_only);
     }
     gpt->branch = take_array(gpt, TD_MEM_ACTIVATIONS, narrow);
@@ -112,7 +112,7 @@ static void initialise(td_gpt *gpt, uint64_t seed) {
         int ends_branch = strstr(p->name, "projection.weight") || strstr(p->name, "down.weight");
         double deviation = ends_branch ? 0.02 / sqrt(2.0 * (double)gpt->config.layers) : 0.02;
         double constant = strstr(p->name, "norm") && strstr(p->name, ".weight") ? 1.0 : 0.0;
-#pragma omp parallel for if (p->decay)
+#pragma omp parallel for if (p->decay && p->count > 1 << 14)
         for (int64_t k = 0; k < p->count; k++)
             td_store(&value, k, p->decay ? deviation * td_normal(seed, (uint64_t)i, (uint64_t)k) : constant);
     }

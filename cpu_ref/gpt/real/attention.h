@@ -17,7 +17,7 @@ static head_view head_at(int64_t b, int64_t h, int64_t T, int64_t heads, int64_t
 static void attention_forward(void *o_, void *P_, const void *qkv_, int64_t B, int64_t T, int64_t heads, int64_t d) {
     REAL *o = o_, scale = 1 / sqrt((REAL)d);
     const REAL *x = qkv_;
-#pragma omp parallel for collapse(2) schedule(static) if (B * heads * T * T * d > WORTH_THREADS)
+#pragma omp parallel for collapse(2) schedule(dynamic) if (B * heads * T * T * d * MEMORY > WORTH_THREADS)
     for (int64_t b = 0; b < B; b++)
         for (int64_t h = 0; h < heads; h++) {
             head_view at = head_at(b, h, T, heads, d);
@@ -46,7 +46,7 @@ static void attention_backward(void *dqkv_, void *row, const void *dout_, const 
     REAL *dx = dqkv_, scale = 1 / sqrt((REAL)d);
     const REAL *dout = dout_, *x = qkv_;
     memset(dx, 0, (size_t)(B * T * 3 * heads * d) * sizeof(REAL));
-#pragma omp parallel for collapse(2) schedule(static) if (B * heads * T * T * d > WORTH_THREADS)
+#pragma omp parallel for collapse(2) schedule(dynamic) if (B * heads * T * T * d * MEMORY > WORTH_THREADS)
     for (int64_t b = 0; b < B; b++)
         for (int64_t h = 0; h < heads; h++) {
             head_view at = head_at(b, h, T, heads, d);

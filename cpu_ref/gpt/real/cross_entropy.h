@@ -5,12 +5,13 @@ static void cross_entropy_forward(void *loss_, void *lse_, const void *logits_, 
                                   int64_t vocab) {
     REAL *loss = loss_, *lse = lse_;
     const REAL *logits = logits_;
-#pragma omp parallel for schedule(static) if (N * vocab > WORTH_THREADS)
+#pragma omp parallel for schedule(static) if (N * vocab * FUNCTION > WORTH_THREADS)
     for (int64_t n = 0; n < N; n++) {
         const REAL *z = logits + n * vocab;
-        REAL m = -INFINITY, l = 0; /* the maximum first: exp(z) itself may overflow */
-        for (int64_t v = 0; v < vocab; v++) m = fmax(m, z[v]);
-        for (int64_t v = 0; v < vocab; v++) l += exp(z[v] - m);
+        REAL m = z[0]; /* the maximum first: exp(z) itself may overflow */
+        for (int64_t v = 1; v < vocab; v++) m = fmax(m, z[v]);
+        REAL l = exp(z[0] - m);
+        for (int64_t v = 1; v < vocab; v++) l += exp(z[v] - m);
         lse[n] = m + log(l);
         loss[n] = targets[n] < 0 ? (REAL)0 : lse[n] - z[targets[n]];
     }
@@ -21,7 +22,7 @@ static void cross_entropy_backward(void *dlogits_, const void *logits_, const vo
                                    double scale, int64_t N, int64_t vocab) {
     REAL *dlogits = dlogits_;
     const REAL *logits = logits_, *lse = lse_;
-#pragma omp parallel for schedule(static) if (N * vocab > WORTH_THREADS)
+#pragma omp parallel for schedule(static) if (N * vocab * FUNCTION > WORTH_THREADS)
     for (int64_t n = 0; n < N; n++) {
         const REAL *z = logits + n * vocab;
         REAL *dz = dlogits + n * vocab;

@@ -6,7 +6,7 @@
 static void gelu_forward(void *y_, const void *x_, int64_t n) {
     REAL *y = y_;
     const REAL *x = x_;
-#pragma omp parallel for schedule(static) if (n > WORTH_THREADS)
+#pragma omp parallel for schedule(static) if (n * FUNCTION > WORTH_THREADS)
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * (REAL)0.5 * (1 + erf(x[i] * SQRT_HALF));
 }
 
@@ -14,7 +14,7 @@ static void gelu_forward(void *y_, const void *x_, int64_t n) {
 static void gelu_backward(void *g_, const void *x_, int64_t n) {
     REAL *g = g_;
     const REAL *x = x_;
-#pragma omp parallel for schedule(static) if (n > WORTH_THREADS)
+#pragma omp parallel for schedule(static) if (n * FUNCTION > WORTH_THREADS)
     for (int64_t i = 0; i < n; i++) {
         REAL cdf = (REAL)0.5 * (1 + erf(x[i] * SQRT_HALF));
         REAL density = INV_SQRT_TWO_PI * exp((REAL)-0.5 * x[i] * x[i]);

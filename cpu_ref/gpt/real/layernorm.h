@@ -7,7 +7,7 @@ static void layernorm_forward(void *y_, void *mean_, void *rstd_, const void *x_
                               const void *bias_, int64_t N, int64_t C) {
     REAL *y = y_, *mean = mean_, *rstd = rstd_;
     const REAL *x = x_, *weight = weight_, *bias = bias_;
-#pragma omp parallel for schedule(static) if (N * C > WORTH_THREADS)
+#pragma omp parallel for schedule(static) if (N * C * MEMORY > WORTH_THREADS)
     for (int64_t n = 0; n < N; n++) {
         const REAL *row = x + n * C;
         REAL m = 0, variance = 0;
@@ -30,7 +30,7 @@ static void layernorm_backward(void *dx_, void *dweight_, void *dbias_, const vo
                                const void *weight_, const void *mean_, const void *rstd_, int64_t N, int64_t C) {
     REAL *dx = dx_, *dweight = dweight_, *dbias = dbias_;
     const REAL *dy = dy_, *x = x_, *weight = weight_, *mean = mean_, *rstd = rstd_;
-#pragma omp parallel for schedule(static) if (N * C > WORTH_THREADS)
+#pragma omp parallel for schedule(static) if (N * C * MEMORY > WORTH_THREADS)
     for (int64_t n = 0; n < N; n++) {
         const REAL *row = x + n * C, *d = dy + n * C;
         REAL g_mean = 0, gx_mean = 0;

@@ -55,7 +55,7 @@ static void matmul_task(REAL *C, int64_t c_row, const REAL *A, int64_t a_row, in
 
 static void matmul_add(REAL *C, int64_t c_row, const REAL *A, int64_t a_row, int64_t a_col, const REAL *B,
                        int64_t b_row, int64_t b_col, int64_t M, int64_t N, int64_t K) {
-#pragma omp parallel for collapse(2) schedule(static) if (M * N * K > WORTH_THREADS)
+#pragma omp parallel for collapse(2) schedule(dynamic) if (M * N * K > WORTH_THREADS)
     for (int64_t j = 0; j < N; j += COLS)
         for (int64_t i = 0; i < M; i += ROWS_PER_TASK)
             matmul_task(C + i * c_row + j, c_row, A + i * a_row, a_row, a_col, B + j * b_col, b_row, b_col,
