@@ -3,7 +3,7 @@
 # Goals run one after the other, in the order given, set-up always first: a lesson measures time, so nothing may run
 # beside it. Only compiling is parallel, in a make of its own, which also sees what set-up has just installed.
 .NOTPARALLEL:
-MAKEFLAGS += --no-print-directory
+MAKEFLAGS += --no-print-directory -r
 
 BUILD := build$(if $(SAN),/san)
 build = @+$(MAKE) -f checks/build.mk BUILD='$(BUILD)' $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
@@ -21,14 +21,14 @@ endef
 quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 parameters = $(foreach v,$(given),$(call quote,$v=$(value $v)))
 
-goals := all help list check sweep bench-cpu test lint clean
+goals := all help list check sweep bench-cpu test lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
 all: ## compile build/tandem and build/libtandem.so
 	$(build) all
 setup: ## install what is missing (Debian, Ubuntu); elsewhere say what is
 	@sh checks/setup.sh $(filter lint,$(MAKECMDGOALS))
-$(goals) $(filter lesson-%,$(MAKECMDGOALS)): | $(filter setup,$(MAKECMDGOALS))
+$(goals) $(filter-out lesson-,$(filter lesson-%,$(MAKECMDGOALS))): | $(filter setup,$(MAKECMDGOALS))
 help: ## this list
 	@awk -F ':.*## ' '/^##@/ {print "\n" substr($$0, 5)} /^[a-z%-]*:.*## / {sub(/%/, "N"); printf "  %-12s %s\n", $$1, $$2}' Makefile
 
@@ -52,8 +52,10 @@ test: export OMP_WAIT_POLICY = passive
 test: all ## run every test
 	$(build) tests
 	$(if $(VERBOSE),,@)$(if $(SAN),$(watched),$(BUILD)/tests </dev/null)
-lint: ## cppcheck, format, headers that stand alone, direction of includes
+lint: all ## cppcheck, format, headers that stand alone, direction of includes, README up to date
 	@sh checks/lint.sh
+readme: all ## draw the README's plot and write its figures from plots/recorded
+	@sh plots/readme.sh
 clean: ## remove what was built
 	rm -rf build
 

@@ -216,6 +216,7 @@ static void tile(const td_attention_problem *a, const td_tensor *t, int64_t b, i
                 int64_t query = i + n < stop ? i + n : stop - 1, ok = td_allowed_keys(a->mask, query, a->Tq, a->Tk) - j;
                 lane[n] = (int32_t)(ok < 0 ? 0 : ok > keys ? keys : ok);
             }
+            /* cppcheck-suppress uninitvar ; W is at least 1, so the loop has filled every lane */
             int64_t read = lane[W - 1]; /* the last query reads most */
             int masked = lane[0] < read;
             int64_t vectors = (stop - i + LANES - 1) / LANES;
