@@ -40,6 +40,8 @@
 #include <omp.h>
 #include <stdlib.h>
 
+enum { LARGEST_EXPONENT = 700 }; /* of e, so that what is computed from it stays finite */
+
 typedef struct key {
     double s, p;
     double gate; /* (exp(λc) − 1)/λ with c the root of the sum of squares of 1 and 2 */
@@ -108,7 +110,7 @@ static void weigh(const td_attention_problem *a, const td_rounding *r, double pr
         double gate = sqrt(x->gate + 2 * below * below + e * e * u * u + probs * probs);
         double hard = x->hard + 2 * below + ((double)n + 1) * td_gamma(1, e * u) + probs;
         row->most_hard = fmax(row->most_hard, hard);
-        gate = fmin(gate, 700 / lambda), hard = fmin(hard, 700); /* keeps the exponentials finite */
+        gate = fmin(gate, LARGEST_EXPONENT / lambda), hard = fmin(hard, LARGEST_EXPONENT);
         row->keep_gate += x->p * exp(-lambda * gate);
         row->keep_hard += x->p * exp(-hard);
         x->gate = expm1(lambda * gate) / lambda;
@@ -195,7 +197,7 @@ static void bound_lse(const td_attention_problem *a, const td_rounding *r, doubl
     }
     double fixed = u * (4 * log(row->l) + 2 * fabs(row->m) + fabs(row->lse) + e) + 2 * td_half_ulp(row->lse, output);
     double variance = 2 * td_sum_variance(&row->denominator) + e * e * row->denominator.partials + 4 * mean * mean;
-    *hard = fmin(log1p(sum), row->most_hard) + td_gamma(2 * (double)row->n, u) + fixed;
+    *hard = (row->most_hard < LARGEST_EXPONENT ? log1p(sum) : row->most_hard) + td_gamma(2 * (double)row->n, u) + fixed;
     *gate = hypot(fmin(lambda * sqrt(squares), row->most_hard), lambda * u * sqrt(variance)) + fixed;
     *gate = fmin(*gate, *hard);
 }
