@@ -34,13 +34,11 @@ TestSuite(command_run, .init = setup, .fini = teardown);
 
 enum { INPUTS = 3 };
 
-/* tandem run attention_forward on the three files, with up to four more arguments; later ones win over earlier ones
- * only through what the program does with them. */
-static void run(const support_child *child, support_result *result, const char *a, const char *b, const char *c,
-                const char *d) {
+/* tandem run attention_forward on the three files, with two to four more arguments (NULL = none). */
+static void run(const support_child *child, support_result *result, char *a, char *b, char *c, char *d) {
     support_child in = {.folder = folder};
-    if (child) in.largest_file = child->largest_file, in.user = child->user, in.stdout_path = child->stdout_path;
-    support_tandem(&in, result, "run", "attention_forward", "Q=q.npy", "--k", "k.npy", "--v=v.npy", a, b, c, d, NULL);
+    if (child) in.largest_file = child->largest_file, in.user = child->user;
+    support_tandem(&in, result, "run", "attention_forward", "Q=q.npy", "--k", "k.npy", "--v=v.npy", a, b, c, d);
 }
 
 /* Exit status `status`, one line on stderr that holds `said`, nothing on stdout, and no file more than the inputs. */
@@ -106,7 +104,8 @@ Test(command_run, non_finite_results_are_results) {
 
 Test(command_run, bad_parameters) {
     static const struct {
-        const char *a, *b, *said;
+        char *a, *b;
+        const char *said;
     } cases[] = {
         {"BLOCK=0", "VARIANT=online_f32", "BLOCK=0: must be an integer of 1 or more"},
         {"BLOCK=-4", "VARIANT=online_f32", "BLOCK=-4: must be"},
@@ -137,9 +136,9 @@ Test(command_run, bad_parameters) {
     refused(&result, 2, "out, lse: neither is given", INPUTS);
     run(NULL, &result, "VARIANT=dense_f64", "OUT=./k.npy", NULL, NULL);
     refused(&result, 2, "out: is the same file as k", INPUTS);
-    support_tandem(NULL, &result, "run", NULL);
+    support_tandem(NULL, &result, "run");
     refused(&result, 2, "legal is attention_forward", INPUTS);
-    support_tandem(NULL, &result, "run", "attention\nbackward", NULL);
+    support_tandem(NULL, &result, "run", "attention\nbackward");
     refused(&result, 2, "'attention?backward'", INPUTS);
 }
 

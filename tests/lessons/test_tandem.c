@@ -3,14 +3,14 @@
 
 Test(tandem, every_command_has_help) {
     support_result all, one;
-    support_tandem(NULL, &all, "--help", NULL);
+    support_tandem(NULL, &all, "--help");
     cr_assert_eq(all.status, 0);
     int commands = 0;
     char name[32];
     for (const char *line = strstr(all.out, "\n\n"); line && sscanf(line, " %31s", name) == 1;
          line = strchr(line + 2, '\n')) {
         if (line[0] == '\n' && !line[1]) break;
-        support_tandem(NULL, &one, name, "--help", NULL);
+        support_tandem(NULL, &one, name, "--help");
         cr_expect_eq(one.status, 0, "tandem %s --help: %s", name, one.err);
         cr_expect(!strncmp(one.out, "usage: tandem ", 14), "tandem %s --help: %s", name, one.out);
         cr_expect(strstr(one.out, name));
@@ -28,23 +28,23 @@ static void refused(support_result *result, int status, const char *said) {
 
 Test(tandem, what_is_no_command) {
     support_result result;
-    support_tandem(NULL, &result, "train\x1b[2J", NULL);
+    support_tandem(NULL, &result, "train\x1b[2J");
     refused(&result, 2, "tandem: 'train?[2J': no such command");
-    support_tandem(NULL, &result, "list", "T=4", NULL);
+    support_tandem(NULL, &result, "list", "T=4");
     refused(&result, 2, "tandem list: 'T=4': no such option; legal are none");
-    support_tandem(NULL, &result, "lesson", NULL);
+    support_tandem(NULL, &result, "lesson");
     refused(&result, 2, "N: not given");
-    support_tandem(NULL, &result, "lesson", "99", NULL);
+    support_tandem(NULL, &result, "lesson", "99");
     refused(&result, 2, "'99': no such lesson; legal are ");
-    support_tandem(NULL, &result, NULL);
+    support_run(NULL, &result, (char *[]){NULL});
     cr_expect_eq(result.status, 2);
 }
 
 Test(tandem, output_that_cannot_be_written_is_no_success) {
     support_result result;
-    support_tandem(&(support_child){.stdout_path = "/dev/full"}, &result, "list", NULL);
+    support_tandem(&(support_child){.stdout_path = "/dev/full"}, &result, "list");
     refused(&result, 3, "standard output: No space left on device");
-    support_tandem(&(support_child){.stdout_path = ""}, &result, "list", NULL);
+    support_tandem(&(support_child){.stdout_path = ""}, &result, "list");
     refused(&result, 3, "standard output: Bad file descriptor");
 }
 
