@@ -7,10 +7,10 @@
 
 /* What "reproduces" means. GATE bounds the candidate's rounding errors around the right answer. Around a mistaken one
  * the same number of roundings acts on terms of another size, which the mistake's own value x measures: λ√n·u of it for
- * a sum of n terms, u_P of it for rounded probabilities, and the store. The factor 4 on both leaves room for a mistake
- * that amplifies errors. A wide net is safe here: a mistake that the right answer also fits is not counted, and a
- * diagnosis never turns a verdict. */
-static const double widening = 4;
+ * a sum of n terms, u_S and u_P of it for rounded scores and probabilities, and the store. The larger of the two,
+ * doubled for a mistake that amplifies errors. A wide net is safe here: a mistake that the right answer also fits is
+ * not counted, and a diagnosis never turns a verdict. */
+static const double widening = 2;
 
 static void widen(const td_problem *problem, const td_rounding *r, td_dtype stored, const td_tensor *wrong,
                   double *gate) {
@@ -25,7 +25,7 @@ static void widen(const td_problem *problem, const td_rounding *r, td_dtype stor
             for (int64_t i = 0; i < size[2]; i++)
                 for (int64_t j = 0; j < size[3]; j++, gate++) {
                     double x = td_get(wrong, b, h, i, j);
-                    *gate = widening * (*gate + relative * (isfinite(x) ? fabs(x) : 0));
+                    *gate = widening * fmax(*gate, isfinite(x) ? relative * fabs(x) : 0);
                 }
 }
 
