@@ -47,7 +47,8 @@ static void values(const td_attention_problem *a, const td_tensor *t, td_query_t
         td_load_row(&t[TD_V], P->dtype, tile.b, tile.kv, j, row);
         td_add_value(p, row, a->d, first, acc);
     }
-    for (int r = 0; r < tile.rows && t[TD_O].data; r++)
+    if (!t[TD_O].data) return;
+    for (int r = 0; r < tile.rows; r++)
         for (int64_t c = 0; c < a->d; c++) td_set(&t[TD_O], tile.b, tile.h, tile.row + r, c, acc[c * TD_TILE + r]);
 }
 
@@ -65,7 +66,7 @@ static td_status run(const td_problem *problem, const td_tensor *tensors, void *
 #pragma omp parallel for collapse(3) schedule(dynamic)
         for (int64_t b = 0; b < a->B; b++)
             for (int64_t h = 0; h < a->Hq; h++)
-                for (int64_t tile = 0; tile < (a->Tq + TD_TILE - 1) / TD_TILE; tile++)
+                for (int64_t tile = 0; tile < td_tiles_of_head(a); tile++)
                     pass[k](a, tensors, td_tile_of(a, b, h, tile), &S);
     return TD_OK;
 }
@@ -95,7 +96,8 @@ static td_status run(const td_problem *problem, const td_tensor *tensors, void *
         .bytes = BYTES,                                                                                                \
     }
 
-TWIN(f32, TD_F32, td_attention_forward_bytes_f32, "S and P held whole, in float32", "");
-TWIN(bf16, TD_BF16, td_attention_forward_bytes_16bit, "S and P held whole and rounded to bf16, sums in float32", "");
+TWIN(f32, TD_F32, td_attention_forward_bytes_f32, "S and P held whole, in float32", "scores beyond 3.4e38 overflow");
+TWIN(bf16, TD_BF16, td_attention_forward_bytes_16bit, "S and P held whole and rounded to bf16, sums in float32",
+     "scores beyond 3.4e38 overflow");
 TWIN(fp16, TD_FP16, td_attention_forward_bytes_16bit, "S and P held whole and rounded to fp16, sums in float32",
      "scores beyond 65504 overflow");

@@ -17,13 +17,9 @@
  *   online_fp16      fp16      float, l from unrounded P fp16          float, then their tensor's dtype */
 #include "query_tile.h"
 
-/* Pieces of work that do not depend on each other: the tiles of each head. */
-static int64_t tiles(const td_attention_problem *a) {
-    return (a->Tq + TD_TILE - 1) / TD_TILE;
-}
-
+/* Pieces of work that do not depend on each other. */
 static int64_t pieces(const td_attention_problem *a) {
-    return a->B * a->Hq * tiles(a);
+    return a->B * a->Hq * td_tiles_of_head(a);
 }
 
 /* Room of one thread, in floats: q, acc, a row of K or V, and the scores of one block; whole cache lines. */
@@ -38,7 +34,7 @@ static size_t workspace_bytes(const td_problem *problem) {
 
 void td_online_blocks_visited(const td_attention_problem *a, int64_t *visited, int64_t *skipped) {
     *visited = *skipped = 0;
-    for (int64_t tile = 0; tile < tiles(a) && a->B * a->Hq > 0; tile++) {
+    for (int64_t tile = 0; tile < td_tiles_of_head(a) && a->B * a->Hq > 0; tile++) {
         int64_t blocks = td_online_blocks(a, td_tile_keys(td_tile_of(a, 0, 0, tile)));
         *visited += a->B * a->Hq * blocks;
         *skipped += a->B * a->Hq * (td_online_blocks(a, a->Tk) - blocks);
@@ -89,8 +85,8 @@ static void attend_tile(const td_attention_problem *a, const td_tensor *t, td_dt
     for (int r = 0; r < tile.rows; r++) {
         int64_t i = tile.row + r;
         int empty = tile.allowed[r] == 0; /* by the mask; an allowed row with nothing but −∞ has l = 0, and is NaN */
-        for (int64_t c = 0; O->data && c < d; c++)
-            td_set(O, tile.b, tile.h, i, c, empty ? 0 : acc[c * TD_TILE + r] / l[r]);
+        if (O->data)
+            for (int64_t c = 0; c < d; c++) td_set(O, tile.b, tile.h, i, c, empty ? 0 : acc[c * TD_TILE + r] / l[r]);
         float lse = empty ? -INFINITY : l[r] == 0 ? NAN : m[r] + logf(l[r]);
         if (LSE->data) td_set(LSE, tile.b, tile.h, i, 0, lse);
     }
@@ -98,17 +94,16 @@ static void attend_tile(const td_attention_problem *a, const td_tensor *t, td_dt
 
 static td_status run(const td_problem *problem, const td_tensor *tensors, void *workspace, td_dtype dtype) {
     const td_attention_problem *a = &problem->attention;
-    int64_t last = tiles(a);
 #pragma omp parallel for collapse(3) schedule(dynamic) num_threads(td_threads(pieces(a)))
     for (int64_t b = 0; b < a->B; b++)
         for (int64_t h = 0; h < a->Hq; h++)
-            for (int64_t tile = 0; tile < last; tile++)
+            for (int64_t tile = 0; tile < td_tiles_of_head(a); tile++)
                 attend_tile(a, tensors, dtype, td_tile_of(a, b, h, tile),
                             (float *)workspace + omp_get_thread_num() * room(a));
     return TD_OK;
 }
 
-#define TWIN(type, DTYPE, BYTES, IDEA)                                                                                 \
+#define TWIN(type, DTYPE, BYTES, IDEA, LIMITS)                                                                         \
     static td_status run_##type(const td_problem *problem, const td_tensor *tensors, void *workspace, void *stream,    \
                                 td_error *err) {                                                                       \
         (void)stream, (void)err;                                                                                       \
@@ -121,7 +116,7 @@ static td_status run(const td_problem *problem, const td_tensor *tensors, void *
         .dtype = DTYPE,                                                                                                \
         .rounding = {TD_F32, TD_F32, DTYPE, TD_EXPF_ULP},                                                              \
         .idea = IDEA,                                                                                                  \
-        .limits = "",                                                                                                  \
+        .limits = LIMITS,                                                                                              \
         .workspace_tag = TD_MEM_WORKSPACE,                                                                             \
         .supports = td_scale_fits_float,                                                                               \
         .workspace_bytes = workspace_bytes,                                                                            \
@@ -130,6 +125,9 @@ static td_status run(const td_problem *problem, const td_tensor *tensors, void *
         .bytes = BYTES,                                                                                                \
     }
 
-TWIN(f32, TD_F32, td_attention_forward_bytes_f32, "the softmax on line, by blocks of keys, in float32");
-TWIN(bf16, TD_BF16, td_attention_forward_bytes_16bit, "the softmax on line; bf16 inputs and P, sums in float32");
-TWIN(fp16, TD_FP16, td_attention_forward_bytes_16bit, "the softmax on line; fp16 inputs and P, sums in float32");
+TWIN(f32, TD_F32, td_attention_forward_bytes_f32, "the softmax on line, by blocks of keys, in float32",
+     "scores beyond 3.4e38 overflow");
+TWIN(bf16, TD_BF16, td_attention_forward_bytes_16bit, "the softmax on line; bf16 inputs and P, sums in float32",
+     "scores beyond 3.4e38 overflow");
+TWIN(fp16, TD_FP16, td_attention_forward_bytes_16bit, "the softmax on line; fp16 inputs and P, sums in float32",
+     "scores beyond 3.4e38 overflow");

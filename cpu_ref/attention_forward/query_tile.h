@@ -19,6 +19,10 @@ typedef struct td_query_tile {
     int64_t allowed[TD_TILE]; /* keys that query r may read; not decreasing in r */
 } td_query_tile;
 
+static inline int64_t td_tiles_of_head(const td_attention_problem *a) {
+    return (a->Tq + TD_TILE - 1) / TD_TILE;
+}
+
 /* Tile number `tile` of a head. Places past the last query repeat it, and are never written out. */
 static inline td_query_tile td_tile_of(const td_attention_problem *a, int64_t b, int64_t h, int64_t tile) {
     td_query_tile t = {.b = b, .h = h, .kv = h / (a->Hq / a->Hkv), .row = tile * TD_TILE};
