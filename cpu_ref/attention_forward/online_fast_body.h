@@ -210,7 +210,7 @@ static void tile(const td_attention_problem *a, const td_tensor *t, int64_t b, i
         pack(w + at.v, &t[TD_V], b, kv, j, keys, a->d, at.dpad);
         for (int64_t p = 0; p < panels; p++) {
             int64_t i = first + p * W, stop = i + W < last ? i + W : last;
-            ivec allowed[NV];
+            ivec allowed[NV] = {0};
             int32_t *lane = (int32_t *)allowed;
             for (int64_t n = 0; n < W; n++) {
                 int64_t query = i + n < stop ? i + n : stop - 1, ok = td_allowed_keys(a->mask, query, a->Tq, a->Tk) - j;

@@ -75,6 +75,7 @@ Test(matrix, columns_may_be_strided) {
 }
 
 /* Imposters, each wrong in one way, and what they are to be: the tolerance above must refuse them. */
+typedef td_status (*run_function)(const td_problem *, const td_tensor *, void *, void *, td_error *);
 static const td_variant *honest;
 
 static td_status bf16_operand(const td_problem *p, const td_tensor *t, void *w, void *stream, td_error *err) {
@@ -109,8 +110,7 @@ static td_status all_zero(const td_problem *p, const td_tensor *t, void *w, void
 }
 
 Test(matrix, the_tolerance_refuses_wrong_answers) {
-    td_status (*const wrong[])(const td_problem *, const td_tensor *, void *, void *,
-                               td_error *) = {all_zero, last_column_unwritten, bf16_operand, last_term_dropped};
+    static const run_function wrong[] = {all_zero, last_column_unwritten, bf16_operand, last_term_dropped};
     const char *const names[] = {"gemm_naive_f32", "softmax_f32", "gelu_f32"};
     for (int k = 0; k < 3; k++)
         for (int n = 0; n < (k == 0 ? 4 : 3); n++) { /* only GEMM has terms to drop */
