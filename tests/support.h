@@ -15,10 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef __cppcheck__ /* which does not read Criterion's headers */
-#define TestSuite(...)
-#endif
-
 /* A new empty folder; remove it with support_folder_remove. */
 static inline void support_folder(char folder[64]) {
     strcpy(folder, "/tmp/tandem-test-XXXXXX");
