@@ -53,9 +53,10 @@ static double score(const td_attention_problem *a, mistake kind, const td_tensor
     return kind == no_scale ? dot : kind == scale_by_d ? dot / (double)a->d : a->scale * dot;
 }
 
-/* A missing maximum changes nothing until an exponential overflows; it does so here where float32's would. */
-static double exponential(mistake kind, double x) {
-    return (kind == no_maximum || kind == maximum_ignores_sign) && x > log(td_largest(TD_F32)) ? INFINITY : exp(x);
+/* A missing maximum changes nothing until something overflows: here it does where float32 would. */
+static double held(mistake kind, double x) {
+    int overflows = (kind == no_maximum || kind == maximum_ignores_sign) && fabs(x) > td_largest(TD_F32);
+    return overflows ? copysign(INFINITY, x) : x;
 }
 
 static double lse(mistake kind, double m, double l) {
@@ -79,15 +80,15 @@ static void attend_row(const td_attention_problem *a, mistake kind, const td_ten
         for (int64_t j = begin; j < end; j++) m_new = fmax(m_new, sign * score(a, kind, t, b, h, kv, i, j));
         double shift = sign * m_new;
         if (kind == no_maximum || (m_new == -INFINITY && kind != infinity_minus_infinity)) shift = 0;
-        double alpha = begin == 0 ? 0 : exponential(kind, (kind == no_maximum ? 0 : sign * m) - shift);
+        double alpha = begin == 0 ? 0 : held(kind, exp((kind == no_maximum ? 0 : sign * m) - shift));
         if (kind == block_maximum) alpha = 1;
         if (kind != no_alpha && kind != no_alpha_on_l) l *= alpha;
         if (kind != no_alpha && kind != no_alpha_on_accumulator)
             for (int64_t c = 0; c < a->d; c++) o[c] *= alpha;
         for (int64_t j = begin; j < end; j++) {
-            double p = exponential(kind, score(a, kind, t, b, h, kv, i, j) - shift);
-            l += p;
-            for (int64_t c = 0; c < a->d && j < a->Tk; c++) o[c] += p * td_get(&t[TD_V], b, kv, j, c);
+            double p = held(kind, exp(score(a, kind, t, b, h, kv, i, j) - shift));
+            l = held(kind, l + p);
+            for (int64_t c = 0; c < a->d && j < a->Tk; c++) o[c] = held(kind, o[c] + p * td_get(&t[TD_V], b, kv, j, c));
         }
         m = kind == no_maximum ? 0 : m_new;
     }

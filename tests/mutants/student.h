@@ -1,0 +1,63 @@
+/* Wrong implementations, as someone learning would hand them in: one head at a time on plain row-major float arrays.
+ * They know nothing of the library's deliberate mistakes; the checker must catch each of them all the same. */
+#ifndef TANDEM_TESTS_STUDENT_H
+#define TANDEM_TESTS_STUDENT_H
+
+#include "../../checks/fixtures.h"
+#include "tandem/variant.h"
+#include <math.h>
+
+/* One head: Q (Tq,d), K and V (Tk,d), O (Tq,d), L (Tq). O and L arrive full of NaN. P is rounded to `probs` before it
+ * meets V. */
+typedef struct student_head {
+    int Tq, Tk, d, block;
+    float scale;
+    td_mask mask;
+    td_dtype probs;
+    const float *Q, *K, *V;
+    float *O, *L;
+} student_head;
+
+typedef void (*student_attention)(const student_head *x);
+
+/* Calls `attention` for every head, from and to tensors of any dtype. `modulo`: pairs query head h with h mod Hkv. */
+td_status student_run(const td_problem *problem, const td_tensor *t, student_attention attention, int modulo,
+                      td_error *err);
+
+/* A run() that calls `BODY` on each head x. */
+#define STUDENT_RUN(name, modulo, BODY)                                                                                \
+    static void attention_##name(const student_head *x) {                                                              \
+        BODY;                                                                                                          \
+    }                                                                                                                  \
+    static td_status run_##name(const td_problem *problem, const td_tensor *t, void *workspace, void *stream,          \
+                                td_error *err) {                                                                       \
+        (void)workspace, (void)stream;                                                                                 \
+        return student_run(problem, t, attention_##name, modulo, err);                                                 \
+    }
+
+/* A row of a table of mutants: it passes for `claims` ("online_f32") and must FAIL on both problems; `mistake` is what
+ * it must then be called (a registered name without "mistake_"), NULL where the kind has no name. */
+typedef struct mutant {
+    const char *name, *claims, *mistake;
+    td_status (*run)(const td_problem *, const td_tensor *, void *, void *, td_error *);
+    td_attention_problem problem[2];
+} mutant;
+
+/* Tables end with a NULL name. */
+extern const mutant mutants_naive[], mutants_blockwise[], mutants_imprecise[], mutants_lazy[];
+/* The same code without a bug: must not FAIL. */
+extern const mutant mutants_all_right[], mutants_well_rescaled[], mutants_enough_bits[];
+/* Right for finite numbers only. */
+extern const mutant mutant_mask_as_factor, mutant_nan_is_empty, mutant_nan_divided;
+
+static inline float student_score(const student_head *x, int i, int j) {
+    float s = 0;
+    for (int c = 0; c < x->d; c++) s += x->Q[i * x->d + c] * x->K[j * x->d + c];
+    return s;
+}
+
+static inline int student_may_read(const student_head *x, int i, int j) {
+    return x->mask == TD_MASK_NONE || j <= i + (x->mask == TD_MASK_CAUSAL_BOTTOM_RIGHT ? x->Tk - x->Tq : 0);
+}
+
+#endif
