@@ -45,6 +45,14 @@ violations=$(
     for file in $(grep -oE '\]\([^)#:]+\)' README.md | sed 's/^](//; s/)$//'); do
         [ -e "$file" ] || echo "README.md: $file: does not exist"
     done
+
+    # What a lesson says on the screen stands in its lesson.md: each section that its code asks for exists.
+    for lesson in $(ls -d lessons/[0-9]* 2>/dev/null); do
+        cat $lesson/*.c 2>/dev/null | grep -oE 'td_lesson_text\([0-9]+, "[^"]*"' | sed 's/^[^"]*"//; s/"$//' |
+            while read -r heading; do
+                grep -qxF "## $heading" $lesson/lesson.md || echo "$lesson/lesson.md: has no section '## $heading'"
+            done
+    done
 )
 [ -z "$violations" ] && exit 0
 printf '%s\n' "$violations"

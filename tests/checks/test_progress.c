@@ -1,0 +1,45 @@
+/* The bar: on a terminal only, and only once the work has taken a while. */
+#include "../../checks/progress.h"
+#include "../support.h"
+#include <pty.h>
+
+/* What a run of 200 steps prints on `stderr_fd`; the clock is turned back instead of waiting. */
+static void work(int stderr_fd, double seconds_so_far) {
+    int kept = dup(STDERR_FILENO);
+    fflush(stderr);
+    dup2(stderr_fd, STDERR_FILENO);
+    td_progress progress;
+    td_progress_start(&progress, "sweep", 200);
+    progress.started -= seconds_so_far, progress.printed -= seconds_so_far;
+    td_progress_step(&progress, 50);
+    td_progress_end(&progress);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+}
+
+static size_t read_terminal(int fd, char *text, size_t room) {
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    ssize_t n = read(fd, text, room - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return strlen(text);
+}
+
+Test(progress, is_shown_on_a_terminal_after_a_while) {
+    int terminal, program;
+    char text[512];
+    cr_assert_eq(openpty(&terminal, &program, NULL, NULL, NULL), 0);
+    work(program, 0);
+    cr_expect_eq(read_terminal(terminal, text, sizeof text), 0, "quick work leaves the terminal alone: '%s'", text);
+    work(program, 30);
+    read_terminal(terminal, text, sizeof text);
+    cr_expect(strstr(text, "sweep [#######.......................]  25 %, 90 s left"), "%s", text);
+    cr_expect(strlen(text) > 4 && !strcmp(text + strlen(text) - 4, "\r\033[K"), "the line is cleared at the end");
+}
+
+Test(progress, is_silent_where_there_is_no_terminal) {
+    FILE *file = tmpfile();
+    work(fileno(file), 30);
+    cr_expect_eq(fseek(file, 0, SEEK_END), 0);
+    cr_expect_eq(ftell(file), 0);
+    fclose(file);
+}
