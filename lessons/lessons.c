@@ -2,5 +2,6 @@
 #include "lesson.h"
 
 const td_lesson *const td_lessons[] = {
+    &td_lesson_online_softmax,
     NULL,
 };

@@ -16,7 +16,7 @@ last(v, name) = is(v) && column("T") == x_last ? column(name) : 0
 
 set format y tens
 set format x "%.0f"
-set xtics 1, 4
+set xtics 1, 2
 set xlabel "T (queries and keys)"
 
 set multiplot layout (ascii ? 2 : 1), (ascii ? 1 : 2)
@@ -45,7 +45,7 @@ do for [measure in "median_ms peak_mib"] {
     set yrange [y_low / 2 : y_high * 2]
     label_gap = (4 * y_high / y_low) ** 0.055
     load plots."/labels.gp"
-    set title (measure eq "median_ms" ? "time, median and quartiles" : "peak memory")
+    set title (measure eq "median_ms" ? "time, median and quartiles" : "peak memory: inputs, output and workspace")
     set ylabel (measure eq "median_ms" ? "milliseconds" : "MiB")
     if (ascii) {
         plot for [v in variants] csv using (is(v) ? column("T") : NaN):(column(measure)) with linespoints title v

@@ -85,7 +85,7 @@ typedef struct support_child {
 
 typedef struct support_result {
     int status; /* of exit; 128 + n for signal n; 127 = could not be started */
-    char out[16384], err[4096];
+    char out[65536], err[4096];
 } support_result;
 
 /* The program beside this test binary: build/tandem, or build/san/tandem; TANDEM in the environment overrides it. */

@@ -1,0 +1,78 @@
+/* The pair's table, the same in every lesson. */
+#include "pair.h"
+
+/* The output that came off worst: the one that decided the verdict. */
+static int worst_output(const td_check_result *result) {
+    int worst = 0;
+    for (int i = 1; i < result->outputs; i++) {
+        const td_comparison *c = &result->output[i], *w = &result->output[worst];
+        if (c->verdict > w->verdict || (c->verdict == w->verdict && c->err_over_tol > w->err_over_tol)) worst = i;
+    }
+    return worst;
+}
+
+void td_pair_comparison(td_record *record, const td_check_result *result) {
+    char text[TD_RECORD_TEXT];
+    if (result->verdict != TD_SKIP && result->outputs > 0) {
+        int i = worst_output(result);
+        const td_comparison *c = &result->output[i];
+        snprintf(text, sizeof text, "%s(%lld,%lld,%lld,%lld)", result->output_name[i], (long long)c->worst[0],
+                 (long long)c->worst[1], (long long)c->worst[2], (long long)c->worst[3]);
+        td_record_real(record, "err_over_tol", c->err_over_tol);
+        td_record_text(record, "worst", text);
+        td_record_real(record, "got", c->got);
+        td_record_real(record, "want", c->want);
+    }
+}
+
+void td_pair_verdict(td_record *record, const td_check_result *result) {
+    char text[TD_RECORD_TEXT];
+    const char *why = result->reason[0] ? result->reason : result->diagnosis ? result->diagnosis : "";
+    snprintf(text, sizeof text, "%s%s%.60s", td_verdict_name(result->verdict), why[0] ? ": " : "", why);
+    td_record_text(record, "verdict", text);
+}
+
+td_status td_pair_row(td_record *record, const td_variant *variant, const td_problem *problem,
+                      const td_check_options *check, const td_bench_options *bench, const td_ceilings *ceilings,
+                      int *failed, td_error *err) {
+    td_check_result result;
+    td_status status = td_check(variant, problem, check, NULL, &result, err);
+    if (status) return status;
+
+    td_record_row(record);
+    td_record_text(record, "variant", variant->name);
+    td_record_int(record, "block", problem->attention.block);
+    td_pair_comparison(record, &result);
+    if (result.verdict == TD_FAIL) ++*failed;
+    if (result.verdict <= TD_MARGINAL) {
+        td_bench_result timed;
+        status = td_bench_variant(variant, problem, bench, &timed, err);
+        if (status) return status;
+        if (timed.verdict_after == TD_FAIL || timed.timing.failed) {
+            ++*failed;
+            result.verdict = TD_FAIL;
+            snprintf(result.reason, sizeof result.reason, "wrong in a timed run");
+        } else {
+            td_record_real(record, "median_ms", 1e3 * timed.timing.median);
+            td_record_real(record, "iqr_ms", 1e3 * (timed.timing.q3 - timed.timing.q1));
+            td_record_int(record, "runs", timed.timing.runs);
+            td_record_real(record, "workspace_mib", (double)timed.workspace_bytes / 0x1p20);
+            if (ceilings) {
+                double floor = td_floor_seconds(ceilings, variant->rounding.arithmetic, timed.flops, timed.bytes);
+                td_record_real(record, "floor_percent", 100 * floor / timed.timing.median);
+            }
+        }
+    }
+    td_pair_verdict(record, &result);
+    return TD_OK;
+}
+
+void td_pair_print(const td_record *record) {
+    static const td_heading columns[] = {
+        {"variant", "variant"},          {"block", "block"},     {"err_over_tol", "err/tol"},
+        {"worst", "worst (b,h,t,d)"},    {"got", "got"},         {"want", "want"},
+        {"median_ms", "median ms"},      {"iqr_ms", "± IQR"},    {"workspace_mib", "workspace MiB"},
+        {"floor_percent", "% of floor"}, {"verdict", "verdict"}, {NULL, NULL},
+    };
+    td_record_print(record, columns, stdout);
+}
