@@ -11,6 +11,30 @@ td_check_options td_check_defaults(const td_variant *variant) {
     return (td_check_options){TD_FIXTURE_NORMAL, TD_LAYOUT_CONTIGUOUS, 1, variant->dtype, variant->dtype};
 }
 
+static const char *const layouts[TD_LAYOUTS] = {"contiguous", "transposed", "broadcast"};
+
+const char *td_layout_name(td_layout layout) {
+    return (unsigned)layout < TD_LAYOUTS ? layouts[layout] : "?";
+}
+
+td_status td_layout_parse(const char *text, td_layout *out, td_error *err) {
+    for (int k = 0; k < TD_LAYOUTS; k++)
+        if (!strcmp(text, layouts[k])) {
+            *out = (td_layout)k;
+            return TD_OK;
+        }
+    return td_fail(err, TD_BAD_PARAM, "layout = '%.40s': unknown; legal are contiguous, transposed, broadcast", text);
+}
+
+int td_check_worst(const td_check_result *result) {
+    int worst = 0;
+    for (int k = 1; k < result->outputs; k++) {
+        const td_comparison *c = &result->output[k], *w = &result->output[worst];
+        if (c->verdict > w->verdict || (c->verdict == w->verdict && c->err_over_tol > w->err_over_tol)) worst = k;
+    }
+    return worst;
+}
+
 /* A check that never got as far as an answer has verdict SKIP: nothing may read as a pass by default. */
 static void begin(td_check_result *result) {
     *result = (td_check_result){.verdict = TD_SKIP};

@@ -7,6 +7,8 @@
 #include "operations.h"
 
 typedef enum td_layout { TD_LAYOUT_CONTIGUOUS = 0, TD_LAYOUT_TRANSPOSED, TD_LAYOUT_BROADCAST, TD_LAYOUTS } td_layout;
+const char *td_layout_name(td_layout layout);
+td_status td_layout_parse(const char *text, td_layout *out, td_error *err);
 /* TRANSPOSED: stored (B,T,H,d) with padded rows and a base address one element off alignment; BROADCAST: K and V with
  * stride 0 over the batch. */
 
@@ -32,6 +34,9 @@ typedef struct td_check_result {
     double plain_rel_l2[4];   /* the error of a plain float32 evaluation on the same inputs: what is inherent */
     const char *diagnosis;    /* the mistake that explains a FAIL, NULL = none or not asked */
 } td_check_result;
+
+/* Index in output[] of the one that came off worst, which decided the verdict. */
+int td_check_worst(const td_check_result *result);
 
 /* Draw inputs, run the oracle in double on them, run the variant on poisoned guarded buffers, compare.
  * allocator NULL = malloc. Returns TD_OK when the check could be carried out, whatever the verdict; other codes, with

@@ -3,6 +3,7 @@
 #include "text.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -117,6 +118,16 @@ td_status td_folder_make(const char *path, td_error *err) {
     if (stat(path, &there) != 0) return td_file_failed(path, "cannot be made", errno, err);
     if (!S_ISDIR(there.st_mode)) return td_file_failed(path, "cannot be made", ENOTDIR, err);
     return TD_OK;
+}
+
+td_status td_file_probe(const char *path, td_error *err) {
+    char folder[PATH_MAX];
+    td_file file;
+    snprintf(folder, sizeof folder, "%s", path);
+    td_status status = td_folder_make(dirname(folder), err);
+    if (status == TD_OK) status = td_file_create(&file, path, err);
+    if (status == TD_OK) td_file_discard(&file);
+    return status;
 }
 
 td_status td_resource_find(const char *name, char *path, int size, td_error *err) {

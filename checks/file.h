@@ -27,6 +27,9 @@ void td_file_discard(td_file *file);
 /* TD_IO with "path: reason" of errno; `doing` says what failed ("cannot be read"). */
 td_status td_file_failed(const char *path, const char *doing, int errno_value, td_error *err);
 
+/* Say before the work, not after it, that `path` cannot be written: makes its folder, and leaves no file. */
+td_status td_file_probe(const char *path, td_error *err);
+
 /* Make a folder and those above it. TD_IO if one cannot be made. */
 td_status td_folder_make(const char *path, td_error *err);
 

@@ -6,7 +6,6 @@
 #include "../checks/sweep.h"
 #include "../checks/tolerance.h"
 #include "commands.h"
-#include <libgen.h>
 #include <math.h>
 #include <string.h>
 
@@ -52,17 +51,6 @@ static td_status read_options(const td_arguments *a, td_sweep_options *o, td_err
     return TD_OK;
 }
 
-/* Said before the work, not after it. */
-static td_status can_write(const char *path, td_error *err) {
-    char folder[PATH_MAX];
-    td_file file;
-    snprintf(folder, sizeof folder, "%s", path);
-    td_status status = td_folder_make(dirname(folder), err);
-    if (status == TD_OK) status = td_file_create(&file, path, err);
-    if (status == TD_OK) td_file_discard(&file);
-    return status;
-}
-
 static void print(const td_record *record, const td_sweep_options *o, const td_sweep_worst *worst) {
     static const td_heading columns[] = {{"dtype", "dtype"},
                                          {"block", "block"},
@@ -92,7 +80,7 @@ static td_status sweep(const td_arguments *arguments, td_error *err) {
     td_sweep_worst worst[TD_SWEEP_VARIANTS];
     const char *path = td_argument_text(arguments, "out");
     td_status status = read_options(arguments, &o, err);
-    if (status == TD_OK) status = can_write(path, err);
+    if (status == TD_OK) status = td_file_probe(path, err);
     if (status) return status;
     td_record *record = td_record_new();
     if (!record) return td_fail(err, TD_NO_MEMORY, "sweep: no memory for its record");

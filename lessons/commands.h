@@ -17,6 +17,7 @@ int td_exit_with(const char *command, const td_error *err);
 
 int td_command_lesson(int argc, char **argv);
 int td_command_run(int argc, char **argv);
+int td_command_check(int argc, char **argv);
 int td_command_list(int argc, char **argv);
 int td_command_sweep(int argc, char **argv);
 

@@ -15,6 +15,7 @@ typedef struct command {
 static const command commands[] = {
     {"lesson", "run lesson N", td_command_lesson},
     {"run", "one variant on your own tensors (.npy)", td_command_run},
+    {"check", "compare variants with the double-precision reference", td_command_check},
     {"list", "every variant, with its backend and limits", td_command_list},
     {"sweep", "error against block size, next to the derived bounds", td_command_sweep},
     {NULL, NULL, NULL},
