@@ -53,18 +53,21 @@ typedef struct check_request {
     td_allocator allocator;
 } check_request;
 
-static td_status integer(const td_arguments *arguments, const char *name, int64_t low, int64_t fallback, int64_t *out,
-                         td_error *err) {
+static td_status integer(const td_arguments *arguments, const char *name, int64_t low, int64_t high, int64_t fallback,
+                         int64_t *out, td_error *err) {
     *out = fallback;
-    return td_arguments_given(arguments, name) ? td_argument_int(arguments, name, low, INT64_MAX, out, err) : TD_OK;
+    return td_arguments_given(arguments, name) ? td_argument_int(arguments, name, low, high, out, err) : TD_OK;
 }
 
 static td_status read_attention(const td_arguments *arguments, td_attention_problem *a, td_error *err) {
     td_status s;
-    if ((s = integer(arguments, "b", 0, 1, &a->B, err)) || (s = integer(arguments, "h", 1, 2, &a->Hq, err)) ||
-        (s = integer(arguments, "hkv", 1, a->Hq, &a->Hkv, err)) || (s = integer(arguments, "t", 0, 256, &a->Tq, err)) ||
-        (s = integer(arguments, "tk", 0, a->Tq, &a->Tk, err)) || (s = integer(arguments, "d", 1, 64, &a->d, err)) ||
-        (s = integer(arguments, "block", 1, 0, &a->block, err)))
+    if ((s = integer(arguments, "b", 0, INT64_MAX, 1, &a->B, err)) ||
+        (s = integer(arguments, "h", 1, INT64_MAX, 2, &a->Hq, err)) ||
+        (s = integer(arguments, "hkv", 1, INT64_MAX, a->Hq, &a->Hkv, err)) ||
+        (s = integer(arguments, "t", 0, INT64_MAX, 256, &a->Tq, err)) ||
+        (s = integer(arguments, "tk", 0, INT64_MAX, a->Tq, &a->Tk, err)) ||
+        (s = integer(arguments, "d", 1, 256, 64, &a->d, err)) ||
+        (s = integer(arguments, "block", 1, INT64_MAX, 0, &a->block, err)))
         return s;
     if (td_arguments_given(arguments, "mask") && (s = td_argument_mask(arguments, "mask", &a->mask, err))) return s;
     a->scale = 1 / sqrt((double)a->d);
@@ -74,8 +77,9 @@ static td_status read_attention(const td_arguments *arguments, td_attention_prob
 
 static td_status read_matrix(const td_arguments *arguments, td_op op, td_matrix_problem *m, td_error *err) {
     td_status s;
-    if ((s = integer(arguments, "m", 0, 64, &m->M, err)) || (s = integer(arguments, "n", 0, 64, &m->N, err)) ||
-        (s = integer(arguments, "k", 0, op == TD_OP_GEMM ? 64 : 0, &m->K, err)))
+    if ((s = integer(arguments, "m", 0, INT64_MAX, 64, &m->M, err)) ||
+        (s = integer(arguments, "n", 0, INT64_MAX, 64, &m->N, err)) ||
+        (s = integer(arguments, "k", 0, INT64_MAX, op == TD_OP_GEMM ? 64 : 0, &m->K, err)))
         return s;
     return TD_OK;
 }

@@ -145,7 +145,15 @@ static inline void support_run(const support_child *child, support_result *resul
     support_capture(err, result->err, sizeof result->err);
 }
 
-/* The same with the arguments in the call: support_tandem(NULL, &result, "list", "--help"). */
+/* It ended with exit status `status` and one line on stderr, which holds `said`. */
+static inline void support_refused(const support_result *result, int status, const char *said) {
+    cr_expect_eq(result->status, status, "%s: exit %d, '%s'", said, result->status, result->err);
+    cr_expect(strstr(result->err, said), "'%s' in '%s'", said, result->err);
+    const char *newline = strchr(result->err, '\n');
+    cr_expect(newline && !newline[1], "one line: '%s'", result->err);
+}
+
+/* support_run with the arguments in the call: support_tandem(NULL, &result, "list", "--help"). */
 #define support_tandem(child, result, ...) support_run(child, result, (char *[]){__VA_ARGS__, NULL})
 
 #endif

@@ -43,10 +43,7 @@ static void run(const support_child *child, support_result *result, char *a, cha
 
 /* Exit status `status`, one line on stderr that holds `said`, nothing on stdout, and no file more than the inputs. */
 static void refused(const support_result *result, int status, const char *said, int files) {
-    cr_expect_eq(result->status, status, "%d: %s", result->status, result->err);
-    cr_expect(strstr(result->err, said), "'%s' in '%s'", said, result->err);
-    const char *newline = strchr(result->err, '\n');
-    cr_expect(newline && !newline[1], "one line: '%s'", result->err);
+    support_refused(result, status, said);
     cr_expect_str_eq(result->out, "");
     cr_expect_eq(support_entries(folder), files, "%s: %d files", said, support_entries(folder));
 }

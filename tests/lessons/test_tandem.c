@@ -19,23 +19,16 @@ Test(tandem, every_command_has_help) {
     cr_assert_geq(commands, 3);
 }
 
-static void refused(support_result *result, int status, const char *said) {
-    cr_expect_eq(result->status, status, "%d: %s", result->status, result->err);
-    cr_expect(strstr(result->err, said), "'%s' in '%s'", said, result->err);
-    const char *newline = strchr(result->err, '\n');
-    cr_expect(newline && !newline[1], "one line: '%s'", result->err);
-}
-
 Test(tandem, what_is_no_command) {
     support_result result;
     support_tandem(NULL, &result, "train\x1b[2J");
-    refused(&result, 2, "tandem: 'train?[2J': no such command");
+    support_refused(&result, 2, "tandem: 'train?[2J': no such command");
     support_tandem(NULL, &result, "list", "T=4");
-    refused(&result, 2, "tandem list: 'T=4': no such option; legal are none");
+    support_refused(&result, 2, "tandem list: 'T=4': no such option; legal are none");
     support_tandem(NULL, &result, "lesson");
-    refused(&result, 2, "N: not given");
+    support_refused(&result, 2, "N: not given");
     support_tandem(NULL, &result, "lesson", "99");
-    refused(&result, 2, "'99': no such lesson; legal are ");
+    support_refused(&result, 2, "'99': no such lesson; legal are ");
     support_run(NULL, &result, (char *[]){NULL});
     cr_expect_eq(result.status, 2);
 }
@@ -43,9 +36,9 @@ Test(tandem, what_is_no_command) {
 Test(tandem, output_that_cannot_be_written_is_no_success) {
     support_result result;
     support_tandem(&(support_child){.stdout_path = "/dev/full"}, &result, "list");
-    refused(&result, 3, "standard output: No space left on device");
+    support_refused(&result, 3, "standard output: No space left on device");
     support_tandem(&(support_child){.stdout_path = ""}, &result, "list");
-    refused(&result, 3, "standard output: Bad file descriptor");
+    support_refused(&result, 3, "standard output: Bad file descriptor");
 }
 
 Test(tandem, a_reader_that_leaves_ends_it_quietly) {
