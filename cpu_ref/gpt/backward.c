@@ -1,7 +1,8 @@
 /* Backward: forward's operations in reverse, each leaving the gradient of its input and of its parameters.
  *
  * `dstream` is the gradient of the residual stream. A branch reads it as the gradient of its own output, and its
- * LayerNorm adds the branch's share back into it: what was a fork in forward is a sum here. */
+ * LayerNorm adds the branch's share back into it: what was a fork in forward is a sum here. No buffer's new content
+ * depends on its old one, so that a step with a part left out is the same each time it is repeated. */
 #include "model.h"
 #include <math.h>
 #include <string.h>
@@ -49,10 +50,10 @@ static void block_backward(td_gpt *gpt, listener to, int64_t l) {
 
     linear(gpt, to, LINEAR, td_gpt_block_parameter(l, DOWN), gpt->dwide, gpt->dstream, b->gelu, 4 * c->C);
     if (td_gpt_begin(gpt, GELU, 1)) {
-        gpt->operations->gelu_backward(gpt->dwide, b->up, N * 4 * c->C);
+        gpt->operations->gelu_backward(gpt->dup, gpt->dwide, b->up, N * 4 * c->C);
         td_gpt_end(gpt, GELU, 1);
     }
-    linear(gpt, to, LINEAR, td_gpt_block_parameter(l, UP), gpt->dnarrow, gpt->dwide, b->norm2, c->C);
+    linear(gpt, to, LINEAR, td_gpt_block_parameter(l, UP), gpt->dnarrow, gpt->dup, b->norm2, c->C);
     layernorm(gpt, to, td_gpt_block_parameter(l, NORM2), gpt->dstream, gpt->dnarrow, b->middle, b->mean2, b->rstd2);
 
     linear(gpt, to, LINEAR, td_gpt_block_parameter(l, PROJECTION), gpt->dnarrow, gpt->dstream, b->attended, c->C);
@@ -78,9 +79,9 @@ td_status td_gpt_backward(td_gpt *gpt, double scale, td_gradient_ready ready, vo
         op->cross_entropy_backward(gpt->dlogits, gpt->logits, gpt->lse, gpt->targets, scale, N, c->vocab);
         td_gpt_end(gpt, CROSS_ENTROPY, 1);
     }
-    linear(gpt, to, HEAD_LINEAR, td_gpt_end_parameter(gpt, HEAD), gpt->dnarrow, gpt->dlogits, gpt->final, c->C);
+    linear(gpt, to, HEAD_LINEAR, td_gpt_end_parameter(gpt, HEAD), gpt->dfinal, gpt->dlogits, gpt->final, c->C);
     memset(gpt->dstream, 0, (size_t)(N * c->C) * td_dtype_size(op->dtype));
-    layernorm(gpt, to, td_gpt_end_parameter(gpt, FINAL_NORM), gpt->dstream, gpt->dnarrow,
+    layernorm(gpt, to, td_gpt_end_parameter(gpt, FINAL_NORM), gpt->dstream, gpt->dfinal,
               td_gpt_block_input(gpt, c->layers), gpt->mean, gpt->rstd);
     for (int64_t l = c->layers - 1; l >= 0; l--) block_backward(gpt, to, l);
     if (td_gpt_begin(gpt, EMBEDDING, 1)) {

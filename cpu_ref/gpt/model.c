@@ -99,8 +99,10 @@ static void lay_out(td_gpt *gpt) {
     gpt->lse = take_array(gpt, TD_MEM_ACTIVATIONS, N);
     gpt->loss = take_array(gpt, TD_MEM_ACTIVATIONS, N);
     gpt->dstream = take_array(gpt, TD_MEM_ACTIVATIONS, narrow);
+    gpt->dfinal = take_array(gpt, TD_MEM_ACTIVATIONS, narrow);
     gpt->dnarrow = take_array(gpt, TD_MEM_ACTIVATIONS, narrow);
     gpt->dwide = take_array(gpt, TD_MEM_ACTIVATIONS, 4 * narrow);
+    gpt->dup = take_array(gpt, TD_MEM_ACTIVATIONS, 4 * narrow);
 }
 
 /* Matrices are N(0, 0.02²), and the two that write into the residual stream smaller by 1/√(2·layers), so that the

@@ -49,7 +49,9 @@ struct td_gpt {
     void *logits, *dlogits;    /* (N,vocab) */
     void *lse, *loss;          /* (N) */
     void *dstream;             /* (N,C): gradient of the residual stream, carried down through the blocks */
-    void *dnarrow, *dwide;     /* (N,C), (N,4C): gradients inside a branch */
+    void *dfinal;              /* (N,C): gradient of the final norm's output */
+    void *dnarrow;             /* (N,C): gradient inside a branch */
+    void *dwide, *dup;         /* (N,4C): of what GELU gave, and of what it got */
     void *row;                 /* (B,heads,T): workspace of attention's backward */
 
     void *memory[TD_MEM_TAGS]; /* one allocation a tag, of used[tag] bytes */

@@ -36,9 +36,9 @@ typedef struct td_gpt_operations {
     void (*attention_backward)(void *dqkv, void *row, const void *dout, const void *P, const void *qkv, int64_t B,
                                int64_t T, int64_t heads, int64_t d);
 
-    /* y (n) from x (n); backward: g (n), the gradient of y, becomes the gradient of x */
+    /* y (n) from x (n) */
     void (*gelu_forward)(void *y, const void *x, int64_t n);
-    void (*gelu_backward)(void *g, const void *x, int64_t n);
+    void (*gelu_backward)(void *dx, const void *dy, const void *x, int64_t n);
 
     /* y (n) = a + b */
     void (*residual_forward)(void *y, const void *a, const void *b, int64_t n);

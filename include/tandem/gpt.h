@@ -66,8 +66,9 @@ const char *td_gpt_kind_name(int i);
 /* Operations submitted since the model was made. */
 int64_t td_gpt_submitted(const td_gpt *gpt);
 /* Leave out every operation of a kind, forward and backward (skip = 1), or put it back (0): what the step would take
- * if that part were free. Later operations read what was left in memory, so losses and gradients mean nothing then;
- * gradients are announced as always. TD_BAD_PARAM for an unknown kind. */
+ * if that part were free. Later operations read what was left in memory, so losses and gradients mean nothing then
+ * (they stay the same when the step is repeated), and gradients are announced as always. TD_BAD_PARAM for an unknown
+ * kind. */
 td_status td_gpt_skip(td_gpt *gpt, const char *kind, int skip, td_error *err);
 
 #endif

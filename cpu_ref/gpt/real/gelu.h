@@ -11,13 +11,13 @@ static void gelu_forward(void *y_, const void *x_, int64_t n) {
 }
 
 /* dy/dx = Φ(x) + x·φ(x), with φ(x) = exp(−x²/2)/√(2π) */
-static void gelu_backward(void *g_, const void *x_, int64_t n) {
-    REAL *g = g_;
-    const REAL *x = x_;
+static void gelu_backward(void *dx_, const void *dy_, const void *x_, int64_t n) {
+    REAL *dx = dx_;
+    const REAL *dy = dy_, *x = x_;
 #pragma omp parallel for schedule(static) if (n * FUNCTION > WORTH_THREADS)
     for (int64_t i = 0; i < n; i++) {
         REAL cdf = (REAL)0.5 * (1 + erf(x[i] * SQRT_HALF));
         REAL density = INV_SQRT_TWO_PI * exp((REAL)-0.5 * x[i] * x[i]);
-        g[i] *= cdf + x[i] * density;
+        dx[i] = dy[i] * (cdf + x[i] * density);
     }
 }

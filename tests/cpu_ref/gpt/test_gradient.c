@@ -117,8 +117,9 @@ static void attention_without_scale(void *dqkv, void *row, const void *dout, con
         for (int64_t c = 0; c < 2 * heads * d; c++) ((double *)dqkv)[n * 3 * heads * d + c] *= sqrt((double)d);
 }
 
-static void gelu_as_if_linear(void *g, const void *x, int64_t n) {
-    for (int64_t i = 0; i < n; i++) ((double *)g)[i] *= 0.5 * (1 + erf(((const double *)x)[i] / sqrt(2.0)));
+static void gelu_as_if_linear(void *dx, const void *dy, const void *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        ((double *)dx)[i] = ((const double *)dy)[i] * 0.5 * (1 + erf(((const double *)x)[i] / sqrt(2.0)));
 }
 
 static void norm_with_constant_statistics(void *dx, void *dweight, void *dbias, const void *dy, const void *x,
