@@ -1,6 +1,6 @@
 /* The timing loop: warm up until it settles, then repeat until the median is sure. */
 #include "bench.h"
-#include "ceilings.h"
+#include "flush.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,22 +14,13 @@ typedef struct loop {
     td_status (*body)(void *context, int run, td_error *err);
     void (*before)(void *context, int run);
     void *context;
-    unsigned char *flush; /* NULL = leave the cache as it is */
-    size_t flush_bytes;
+    td_flush flush;
     int run;
 } loop;
 
-/* Every core writes its share, so that the private caches are swept too. */
-static void flush_cache(loop *l) {
-    if (!l->flush) return;
-    unsigned char value = (unsigned char)l->run;
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < l->flush_bytes / 4096; i++) memset(l->flush + i * 4096, value, 4096);
-}
-
 static td_status one_run(loop *l, double *seconds, td_error *err) {
     if (l->before) l->before(l->context, l->run);
-    flush_cache(l);
+    td_flush_now(&l->flush);
     double start = td_now();
     td_status status = l->body(l->context, l->run++, err);
     *seconds = td_now() - start;
@@ -73,25 +64,12 @@ td_status td_bench(td_status (*body)(void *context, int run, td_error *err), voi
                        options->max_runs);
 
     loop l = {.body = body, .before = before, .context = context};
-    td_status status = TD_OK;
     double *samples = malloc(2 * (size_t)options->max_runs * sizeof *samples);
-    if (options->flush_cache) {
-        td_machine machine;
-        td_machine_read(&machine);
-        l.flush_bytes = 2 * (size_t)(machine.llc_bytes > 0 ? machine.llc_bytes : 32 << 20);
-        l.flush = malloc(l.flush_bytes);
-    }
-    if (!samples || (options->flush_cache && !l.flush)) {
-        status = td_fail(err, TD_NO_MEMORY, "bench: no memory for %d samples and %zu bytes that flush the cache",
-                         options->max_runs, l.flush_bytes);
-    } else {
-        status = warm_up(&l, options, err);
-        if (status)
-            out->failed = 1;
-        else
-            status = timed_runs(&l, options, samples, samples + options->max_runs, out, err);
-    }
+    td_status status = samples ? TD_OK : td_fail(err, TD_NO_MEMORY, "no memory for %d samples", options->max_runs);
+    if (!status && options->flush_cache) status = td_flush_new(&l.flush, err);
+    if (!status && (status = warm_up(&l, options, err))) out->failed = 1;
+    if (!status) status = timed_runs(&l, options, samples, samples + options->max_runs, out, err);
     free(samples);
-    free(l.flush);
+    td_flush_free(&l.flush);
     return status;
 }

@@ -54,16 +54,27 @@ td_status td_bench(td_status (*body)(void *context, int run, td_error *err), voi
 typedef struct td_bench_result {
     td_timing timing;                  /* no median unless both verdicts are PASS or MARGINAL */
     int verdict_before, verdict_after; /* td_verdict; SKIP = did not come to it */
-    int every_element;                 /* the two verdicts are on: 1 every element, 0 a sample of rows (a large problem) */
-    char reason[200];                  /* why SKIP or FAIL */
-    double flops, bytes;               /* counted */
-    size_t workspace_bytes;            /* what the variant asked for */
-    size_t peak_bytes;                 /* measured: all tags, one set of tensors and the workspace */
+    int every_element;      /* the two verdicts are on: 1 every element, 0 a sample of rows (a large problem) */
+    char reason[200];       /* why SKIP or FAIL */
+    double flops, bytes;    /* counted */
+    size_t workspace_bytes; /* what the variant asked for */
+    size_t peak_bytes;      /* measured: all tags, one set of tensors and the workspace */
 } td_bench_result;
 /* TD_OK when the measurement could be carried out, whatever the verdicts: an unsupported problem, a backend that cannot
  * be timed here, or a wrong answer is in `out`. */
 td_status td_bench_variant(const td_variant *variant, const td_problem *problem, const td_bench_options *options,
                            td_bench_result *out, td_error *err);
+
+/* The same for several at once, a run of each in turn, so that whatever else this machine does meets all of them alike:
+ * for comparing rates on a machine that is not quiet. One round warms up; then contender c runs in every
+ * contenders[c].every-th of `rounds` rounds. The cache is flushed before each run. */
+typedef struct td_contender {
+    const td_variant *variant;
+    td_problem problem;
+    int every;
+} td_contender;
+td_status td_bench_together(const td_contender *contenders, int count, int rounds, td_bench_result *results,
+                            td_error *err);
 
 /* Speed-up of `b` over `a`; refused (TD_BAD_PARAM) across different scopes, shapes, dtypes' element counts or global
  * batches. */

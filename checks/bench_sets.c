@@ -5,7 +5,7 @@
 #include "tandem/philox.h"
 #include <string.h>
 
-enum { SAMPLE = 64 };
+enum { SAMPLE = 32 };
 static const double oracle_flops = 1e9; /* that a check may cost: about a second */
 
 static td_status add_set(td_bench_sets *sets, const td_trial_plan *plan, const td_allocator *allocator, td_error *err) {

@@ -29,7 +29,7 @@ void td_bench_sets_turn(td_bench_sets *sets, int run);
 td_status td_bench_sets_run(td_bench_sets *sets, td_error *err);
 /* Look at what the last run left: outputs written, inputs and bands untouched, the new row right. */
 void td_bench_sets_inspect(td_bench_sets *sets);
-/* Check the last run's output: every row, or 64 of them where the oracle would take too long. */
+/* Check the last run's output: every row, or a sample where the oracle would take too long. */
 td_status td_bench_sets_check(td_bench_sets *sets, td_verdict *verdict, td_error *err);
 
 #endif

@@ -1,7 +1,8 @@
 /* Check, time, check again: a time is reported for a right answer only. */
 #include "bench.h"
 #include "bench_sets.h"
-#include <math.h>
+#include "flush.h"
+#include <stdlib.h>
 #include <string.h>
 
 static void turn(void *context, int run) {
@@ -46,27 +47,24 @@ static td_status check_before(td_bench_sets *sets, td_bench_result *out, td_erro
     return TD_OK;
 }
 
-static td_status time_it(td_bench_sets *sets, const td_bench_options *options, td_bench_result *out, td_error *err) {
-    td_error why = {TD_OK, "a run failed"};
-    td_verdict verdict;
-    td_status status = td_bench(body, turn, sets, options, &out->timing, &why);
-    if (!status) td_bench_sets_inspect(sets);
-    if (status && !out->timing.failed) return td_fail(err, status, "%s", why.message);
-    out->verdict_after = TD_FAIL;
-    if (status || sets->fault[0]) {
-        no_time(out, status ? why.message : sets->fault);
-        return TD_OK;
+/* After the last run: was any of them wrong, and is the last answer right? `why` is of the run that failed, if one did.
+ */
+static td_status check_after(td_bench_sets *sets, const td_error *why, td_bench_result *out, td_error *err) {
+    td_verdict verdict = TD_FAIL;
+    td_bench_sets_inspect(sets);
+    if (!why->status && !sets->fault[0]) {
+        td_status status = td_bench_sets_check(sets, &verdict, err);
+        if (status) return status;
     }
-    status = td_bench_sets_check(sets, &verdict, err);
-    if (status) return status;
     out->verdict_after = verdict;
-    if (verdict == TD_FAIL) no_time(out, sets->fault);
+    if (verdict == TD_FAIL) no_time(out, why->status ? why->message : sets->fault);
     return TD_OK;
 }
 
-td_status td_bench_variant(const td_variant *variant, const td_problem *problem, const td_bench_options *options,
-                           td_bench_result *out, td_error *err) {
+static td_status begin(td_bench_sets *sets, const td_variant *variant, const td_problem *problem, td_bench_result *out,
+                       td_error *err) {
     memset(out, 0, sizeof *out);
+    memset(sets, 0, sizeof *sets);
     td_timing_from(NULL, 0, &out->timing);
     out->verdict_before = out->verdict_after = TD_SKIP;
     td_status status = td_problem_validate(problem, err);
@@ -82,13 +80,75 @@ td_status td_bench_variant(const td_variant *variant, const td_problem *problem,
     out->flops = variant->flops(problem);
     out->bytes = variant->bytes(problem);
     out->workspace_bytes = variant->workspace_bytes(problem);
-
-    td_bench_sets sets;
-    status = td_bench_sets_new(&sets, variant, problem, &out->peak_bytes, err);
+    status = td_bench_sets_new(sets, variant, problem, &out->peak_bytes, err);
     if (status) return status;
-    out->every_element = sets.every_element;
-    status = check_before(&sets, out, err);
-    if (!status && out->verdict_before <= TD_MARGINAL) status = time_it(&sets, options, out, err);
+    out->every_element = sets->every_element;
+    return check_before(sets, out, err);
+}
+
+td_status td_bench_variant(const td_variant *variant, const td_problem *problem, const td_bench_options *options,
+                           td_bench_result *out, td_error *err) {
+    td_bench_sets sets;
+    td_error why = {TD_OK, ""};
+    td_status status = begin(&sets, variant, problem, out, err);
+    if (!status && out->verdict_before <= TD_MARGINAL) {
+        why.status = td_bench(body, turn, &sets, options, &out->timing, &why);
+        status = why.status && !out->timing.failed ? td_fail(err, why.status, "%s", why.message)
+                                                   : check_after(&sets, &why, out, err);
+    }
     td_bench_sets_free(&sets);
+    return status;
+}
+
+typedef struct lane {
+    td_bench_sets sets;
+    td_error why; /* of the first run that failed */
+    double *seconds;
+    int runs, turns;
+} lane;
+
+static void one_turn(lane *l, td_flush *flush, int warm_up) {
+    td_bench_sets_turn(&l->sets, l->turns++);
+    td_flush_now(flush);
+    double start = td_now();
+    l->why.status = td_bench_sets_run(&l->sets, &l->why);
+    if (!warm_up) l->seconds[l->runs++] = td_now() - start;
+}
+
+static td_status race(lane *lanes, const td_contender *contenders, int count, int rounds, td_bench_result *results,
+                      td_error *err) {
+    td_flush flush;
+    td_status status = td_flush_new(&flush, err);
+    for (int c = 0; c < count && !status; c++)
+        status = begin(&lanes[c].sets, contenders[c].variant, &contenders[c].problem, &results[c], err);
+    for (int r = -1; r < rounds && !status; r++)
+        for (int c = 0; c < count; c++)
+            if (results[c].verdict_before <= TD_MARGINAL && !lanes[c].why.status &&
+                (r < 0 || r % contenders[c].every == 0))
+                one_turn(&lanes[c], &flush, r < 0);
+    for (int c = 0; c < count && !status; c++) {
+        if (results[c].verdict_before > TD_MARGINAL) continue;
+        td_timing_from(lanes[c].seconds, lanes[c].runs, &results[c].timing);
+        status = check_after(&lanes[c].sets, &lanes[c].why, &results[c], err);
+    }
+    td_flush_free(&flush);
+    return status;
+}
+
+td_status td_bench_together(const td_contender *contenders, int count, int rounds, td_bench_result *results,
+                            td_error *err) {
+    if (rounds < 1) return td_fail(err, TD_BAD_PARAM, "rounds = %d: must be 1 or more", rounds);
+    lane *lanes = calloc((size_t)count, sizeof *lanes);
+    double *seconds = calloc((size_t)count * (size_t)rounds, sizeof *seconds);
+    td_status status = TD_NO_MEMORY;
+    if (lanes && seconds) {
+        for (int c = 0; c < count; c++) lanes[c].seconds = seconds + (size_t)c * (size_t)rounds;
+        status = race(lanes, contenders, count, rounds, results, err);
+        for (int c = 0; c < count; c++) td_bench_sets_free(&lanes[c].sets);
+    } else {
+        td_fail(err, status, "no memory for %d contenders and %d rounds", count, rounds);
+    }
+    free(lanes);
+    free(seconds);
     return status;
 }

@@ -308,3 +308,20 @@ Test(bench_variant, honest_variants_get_a_time) {
         cr_assert(r.peak_bytes >= r.workspace_bytes + (size_t)r.bytes / 2);
     }
 }
+
+Test(bench_variant, together_each_has_its_own_samples_and_a_cheat_spoils_only_its_own) {
+    td_variant cheat = cheat_with(every_third_fails), gpu = cheat_with(remembers);
+    gpu.backend = TD_CUDA;
+    const td_variant *v[] = {td_variant_find("dense_f64"), &cheat, td_variant_find("online_f32"), &gpu};
+    td_contender contenders[4];
+    td_bench_result r[4];
+    for (int c = 0; c < 4; c++) contenders[c] = (td_contender){v[c], small_attention(), c == 2 ? 3 : 1};
+    cr_assert_eq(td_bench_together(contenders, 4, 7, r, NULL), TD_OK);
+    cr_assert(r[0].verdict_after == TD_PASS && r[0].timing.runs == 7 && r[0].timing.median > 0);
+    no_time(&r[1], TD_PASS, "out of luck");
+    cr_assert(r[2].verdict_after == TD_PASS && r[2].timing.runs == 3 && r[2].timing.median > 0);
+    cr_assert(r[3].verdict_before == TD_SKIP && isnan(r[3].timing.median));
+    cr_assert_eq(td_bench_together(contenders, 4, 0, r, NULL), TD_BAD_PARAM);
+    contenders[2].problem.attention.d = 0;
+    cr_assert_eq(td_bench_together(contenders, 4, 1, r, NULL), TD_BAD_PARAM);
+}
