@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory -r
 BUILD := build$(if $(SAN),/san)
 build = @+$(MAKE) -f checks/build.mk BUILD='$(BUILD)' $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
 tandem = $(if $(VERBOSE),,@)$(BUILD)/tandem
+# For timing beside OpenBLAS: its own choice of kernels, and threads of ours that sleep while its threads work.
+measured = $(if $(VERBOSE),,@)env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE OMP_WAIT_POLICY=passive $(BUILD)/tandem
 
 # Every variable given on the command line that is not the build's goes to the program, which knows which are legal:
 # T= arrives empty, and no character of a value means anything to a shell on the way.
@@ -21,7 +23,7 @@ endef
 quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 parameters = $(foreach v,$(given),$(call quote,$v=$(value $v)))
 
-goals := all help list check sweep bench-cpu test lint readme clean
+goals := all help list check sweep bench bench-cpu test lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
 all: ## compile build/tandem and build/libtandem.so
@@ -43,8 +45,10 @@ check: all ## compare variants with the double-precision reference
 	$(tandem) check $(parameters)
 sweep: all ## error against block size, into a CSV
 	$(tandem) sweep $(parameters)
-bench-cpu: all ## time the CPU variants beside OpenBLAS
-	$(tandem) bench $(parameters)
+bench: all ## time the variants of an operation: make bench OP=gemm N=1024
+	$(measured) bench $(parameters)
+bench-cpu: all ## time the CPU's attention beside OpenBLAS, in turn
+	$(measured) bench-cpu $(parameters)
 
 ##@ Work on Tandem; SAN=1 adds the sanitizers, VERBOSE=1 shows every command
 # Criterion runs tests side by side: OpenMP's waiting threads must sleep, or they spin away the others' cores.

@@ -4,6 +4,7 @@
 #include "memory.h"
 #include "tandem/philox.h"
 #include <string.h>
+#include <unistd.h>
 
 enum { SAMPLE = 32 };
 static const double oracle_flops = 1e9; /* that a check may cost: about a second */
@@ -17,8 +18,9 @@ static td_status add_set(td_bench_sets *sets, const td_trial_plan *plan, const t
     return TD_OK;
 }
 
+/* A machine that runs out of memory kills a process, this one or another: half of it is the limit. */
 static td_status measured_set(td_bench_sets *sets, const td_trial_plan *plan, size_t *bytes, td_error *err) {
-    td_memory *memory = td_memory_new(0);
+    td_memory *memory = td_memory_new((size_t)sysconf(_SC_PHYS_PAGES) / 2 * (size_t)sysconf(_SC_PAGESIZE));
     if (!memory) return td_fail(err, TD_NO_MEMORY, "no memory for the counting allocator");
     td_allocator counting = td_memory_allocator(memory);
     td_trial trial;

@@ -10,7 +10,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { COPY_REPEATS = 8 };
+enum { COPY_REPEATS = 20 };
 
 typedef long long word2 __attribute__((vector_size(16)));
 

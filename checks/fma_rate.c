@@ -45,10 +45,10 @@ static fma_loop widest(td_dtype dtype) {
     return dtype == TD_F64 ? f64_base : f32_base;
 }
 
-/* All cores run at once, because a loaded processor clocks lower; then the best repeat of each core is added up, so
- * that a core borrowed by another program for one repeat does not count. */
+/* All cores run at once, because a loaded processor clocks lower; then the best repeat of each core is added up. A
+ * repeat is shorter than what a scheduler gives a program at a time, so on a busy machine some are undisturbed. */
 double td_fma_rate(td_dtype dtype, double seconds) {
-    enum { REPEATS = 10 };
+    enum { REPEATS = 100 };
     fma_loop loop = widest(dtype);
     double total = 0;
 #pragma omp parallel reduction(+ : total)

@@ -15,6 +15,8 @@ enum {
 /* Print "tandem COMMAND: message" on stderr and give the exit status that belongs to the error. */
 int td_exit_with(const char *command, const td_error *err);
 
+int td_command_bench(int argc, char **argv);
+int td_command_bench_cpu(int argc, char **argv);
 int td_command_lesson(int argc, char **argv);
 int td_command_run(int argc, char **argv);
 int td_command_check(int argc, char **argv);

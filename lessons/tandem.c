@@ -13,6 +13,8 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
+    {"bench", "time the variants of an operation", td_command_bench},
+    {"bench-cpu", "the CPU's attention beside OpenBLAS's matrix product", td_command_bench_cpu},
     {"lesson", "run lesson N", td_command_lesson},
     {"run", "one variant on your own tensors (.npy)", td_command_run},
     {"check", "compare variants with the double-precision reference", td_command_check},
@@ -23,7 +25,7 @@ static const command commands[] = {
 
 static void usage(FILE *out) {
     fprintf(out, "usage: tandem COMMAND [options]; tandem COMMAND --help tells more\n\n");
-    for (const command *c = commands; c->name; c++) fprintf(out, "  %-8s %s\n", c->name, c->summary);
+    for (const command *c = commands; c->name; c++) fprintf(out, "  %-10s %s\n", c->name, c->summary);
 }
 
 static int run(int argc, char **argv) {

@@ -44,7 +44,15 @@ static td_status multiply(const td_problem *problem, const td_tensor *t, td_dtyp
                     t[TD_C].data, ldc);
     return TD_OK;
 }
+
+const char *td_openblas_core(void) {
+    return openblas_get_corename();
+}
 #else
+const char *td_openblas_core(void) {
+    return NULL;
+}
+
 static td_status supports(const td_problem *problem, td_error *why) {
     (void)problem;
     return td_fail(why, TD_UNSUPPORTED, "built without OpenBLAS");
