@@ -23,7 +23,7 @@ static const td_option options[] = {
     {"tq", "", "integer, 1 to 1048576", "attention: queries; default T"},
     {"d", "64", "integer, 1 to 256", "attention: head dimension"},
     {"mask", "none", "none, causal-top-left (or causal), causal-bottom-right", "attention: keys a query may read"},
-    {"block", "0", "integer, 1 to 65536; 0 = the variant's own", "attention: keys in a block"},
+    {"block", "", "integer, 1 to 65536", "attention: keys in a block; default the variant's own"},
     {"m", "512", "integer, 1 to 1048576", "matrices: rows"},
     {"n", "512", "integer, 1 to 1048576", "matrices: columns"},
     {"k", "512", "integer, 1 to 1048576", "gemm: inner dimension"},
@@ -75,9 +75,10 @@ static td_status read_problem(const td_arguments *a, td_problem *p, td_error *er
     td_attention_problem *q = &p->attention;
     if ((s = td_argument_int(a, "b", 1, 65536, &q->B, err)) || (s = td_argument_int(a, "h", 1, 65536, &q->Hq, err)) ||
         (s = td_argument_int(a, "t", 1, 1 << 20, &q->Tk, err)) || (s = td_argument_int(a, "d", 1, 256, &q->d, err)) ||
-        (s = td_argument_mask(a, "mask", &q->mask, err)) || (s = td_argument_int(a, "block", 0, 65536, &q->block, err)))
+        (s = td_argument_mask(a, "mask", &q->mask, err)))
         return s;
     q->Tq = q->Tk, q->Hkv = q->Hq, q->scale = 1 / sqrt((double)q->d);
+    if (td_arguments_given(a, "block") && (s = td_argument_int(a, "block", 1, 65536, &q->block, err))) return s;
     if (td_arguments_given(a, "tq") && (s = td_argument_int(a, "tq", 1, 1 << 20, &q->Tq, err))) return s;
     if (td_arguments_given(a, "hkv") && (s = td_argument_int(a, "hkv", 1, 65536, &q->Hkv, err))) return s;
     return td_problem_validate(p, err);

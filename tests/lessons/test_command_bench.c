@@ -24,10 +24,10 @@ static td_record *read_rows(const char *name) {
     return record;
 }
 
-static void refused(const char *a, const char *b, int status, const char *said) {
+static void refused(char *a, char *b, int status, const char *said) {
     support_child in = {.folder = folder};
     support_result result;
-    support_tandem(&in, &result, "bench", a, b, NULL);
+    support_tandem(&in, &result, "bench", a, b);
     cr_expect_eq(result.status, status, "%s %s: %d", a, b, result.status);
     cr_expect(strstr(result.err, said), "'%s' in '%s'", said, result.err);
     char *newline = strchr(result.err, '\n');
@@ -51,7 +51,7 @@ Test(command_bench, what_it_refuses) {
 Test(command_bench, a_row_for_every_variant_with_its_place_and_provenance) {
     support_child in = {.folder = folder};
     support_result result;
-    support_tandem(&in, &result, "bench", "OP=softmax", "M=9", "N=7", "SECONDS=0", "OUT=a/b.csv", NULL);
+    support_tandem(&in, &result, "bench", "OP=softmax", "M=9", "N=7", "SECONDS=0", "OUT=a/b.csv");
     cr_assert_eq(result.status, 0, "%s", result.err);
     cr_assert(strstr(result.out, "scope   softmax") && strstr(result.out, "shape   M=9 N=7"), "%s", result.out);
     td_record *rows = read_rows("a/b.csv");
@@ -81,7 +81,7 @@ Test(command_bench, a_wrong_variant_gets_a_verdict_and_no_time) {
     support_result result;
     char variant[64];
     snprintf(variant, sizeof variant, "VARIANT=%s", v->name);
-    support_tandem(&in, &result, "bench", variant, "T=40", "H=1", "D=4", "SECONDS=0", "OUT=x.csv", NULL);
+    support_tandem(&in, &result, "bench", variant, "T=40", "H=1", "D=4", "SECONDS=0", "OUT=x.csv");
     cr_assert_eq(result.status, 1, "%s", result.err);
     cr_assert(strstr(result.err, "1 of 1 variants gave a wrong answer"), "%s", result.err);
     td_record *rows = read_rows("x.csv");
@@ -93,8 +93,7 @@ Test(command_bench, a_wrong_variant_gets_a_verdict_and_no_time) {
 Test(command_bench, cpu_beside_openblas) {
     support_child in = {.folder = folder};
     support_result result;
-    support_tandem(&in, &result, "bench-cpu", "H=2", "T=20", "D=8", "N=16", "ROUNDS=4", "LONG=16384", "OUT=c.csv",
-                   NULL);
+    support_tandem(&in, &result, "bench-cpu", "H=2", "T=20", "D=8", "N=16", "ROUNDS=4", "LONG=16384", "OUT=c.csv");
     cr_assert_eq(result.status, 0, "%s", result.err);
     td_record *rows = read_rows("c.csv");
     cr_assert_eq(td_record_rows(rows), 6);
