@@ -102,22 +102,41 @@ void td_file_discard(td_file *file) {
     file->temporary[0] = '\0';
 }
 
-td_status td_folder_make(const char *path, td_error *err) {
+/* Make each folder of `path` in turn; *made = length of the part of `path` that was the first to be made, 0 = none. */
+static td_status make_folders(const char *path, size_t *made, td_error *err) {
     char part[PATH_MAX];
+    *made = 0;
     if (strlen(path) >= sizeof part) return td_file_failed(path, "cannot be made", ENAMETOOLONG, err);
-    strcpy(part, path);
-    for (char *c = part + 1; part[0]; c++) {
-        char end = *c;
-        if (end != '/' && end != '\0') continue;
-        *c = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST) return td_file_failed(part, "cannot be made", errno, err);
-        if (end == '\0') break;
-        *c = end;
+    for (size_t n = 1; path[0] && path[n - 1]; n++) {
+        if (path[n] != '/' && path[n] != '\0') continue;
+        snprintf(part, sizeof part, "%.*s", (int)n, path);
+        if (mkdir(part, 0777) == 0)
+            *made = *made ? *made : n;
+        else if (errno != EEXIST)
+            return td_file_failed(part, "cannot be made", errno, err);
     }
     struct stat there;
     if (stat(path, &there) != 0) return td_file_failed(path, "cannot be made", errno, err);
     if (!S_ISDIR(there.st_mode)) return td_file_failed(path, "cannot be made", ENOTDIR, err);
+    if (access(path, W_OK | X_OK) != 0) return td_file_failed(path, "cannot be written", errno, err);
     return TD_OK;
+}
+
+td_status td_folder_make(const char *path, td_error *err) {
+    size_t made;
+    return make_folders(path, &made, err);
+}
+
+td_status td_folder_probe(const char *path, td_error *err) {
+    char part[PATH_MAX];
+    size_t made;
+    td_status status = make_folders(path, &made, err);
+    for (size_t n = strlen(path); made && n >= made; n--) /* the deepest first */
+        if (n < sizeof part && (path[n] == '/' || path[n] == '\0')) {
+            snprintf(part, sizeof part, "%.*s", (int)n, path);
+            rmdir(part);
+        }
+    return status;
 }
 
 td_status td_file_probe(const char *path, td_error *err) {

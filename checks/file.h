@@ -30,8 +30,10 @@ td_status td_file_failed(const char *path, const char *doing, int errno_value, t
 /* Say before the work, not after it, that `path` cannot be written: makes its folder, and leaves no file. */
 td_status td_file_probe(const char *path, td_error *err);
 
-/* Make a folder and those above it. TD_IO if one cannot be made. */
+/* Make a folder and those above it. TD_IO if one cannot be made, or if files cannot be made in it. */
 td_status td_folder_make(const char *path, td_error *err);
+/* Would td_folder_make succeed? Asked before long work; leaves nothing behind. */
+td_status td_folder_probe(const char *path, td_error *err);
 
 /* The full path of Tandem's own file `name` ("plots/style.gp"): looked for beside the executable, in the three folders
  * above it, and in the working folder. TD_IO if it is nowhere. */

@@ -49,6 +49,7 @@ int td_command_lesson(int argc, char **argv) {
         td_arguments_help(&arguments, lesson->concept);
         return TD_EXIT_OK;
     }
+    if (status == TD_OK) status = td_lesson_can_write(&arguments, lesson->number, &err);
     if (status == TD_OK) status = lesson->run(&arguments, &err);
     return status == TD_OK ? TD_EXIT_OK : td_exit_with(command, &err);
 }

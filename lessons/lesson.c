@@ -134,16 +134,25 @@ void td_lesson_self_test(const td_question *questions, int count) {
     }
 }
 
+/* <out>/lesson-N */
+static td_status folder_of(const td_arguments *arguments, int number, char folder[PATH_MAX], td_error *err) {
+    const char *out = td_argument_text(arguments, "out");
+    if (snprintf(folder, PATH_MAX, "%s/lesson-%d", out[0] ? out : "out", number) < PATH_MAX) return TD_OK;
+    return td_file_failed(out, "cannot be made", ENAMETOOLONG, err);
+}
+
+td_status td_lesson_can_write(const td_arguments *arguments, int number, td_error *err) {
+    char folder[PATH_MAX];
+    td_status status = folder_of(arguments, number, folder, err);
+    return status == TD_OK ? td_folder_probe(folder, err) : status;
+}
+
 td_status td_lesson_path(const td_arguments *arguments, int number, const char *file, char *path, int size,
                          td_error *err) {
     char folder[PATH_MAX];
-    const char *out = td_argument_text(arguments, "out");
-    if (snprintf(folder, sizeof folder, "%s/lesson-%d", out[0] ? out : "out", number) >= (int)sizeof folder)
-        return td_file_failed(out, "cannot be made", ENAMETOOLONG, err);
-    td_status status = td_folder_make(folder, err);
-    if (status != TD_OK) return status;
-    if (access(folder, W_OK | X_OK) != 0) return td_file_failed(folder, "cannot be written", errno, err);
-    if (snprintf(path, (size_t)size, "%s/%s", folder, file) >= size)
-        return td_file_failed(folder, "cannot be written", ENAMETOOLONG, err);
-    return TD_OK;
+    td_status status = folder_of(arguments, number, folder, err);
+    if (status == TD_OK) status = td_folder_make(folder, err);
+    if (status == TD_OK && snprintf(path, (size_t)size, "%s/%s", folder, file) >= size)
+        status = td_file_failed(folder, "cannot be written", ENAMETOOLONG, err);
+    return status;
 }

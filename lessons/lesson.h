@@ -39,10 +39,11 @@ typedef struct td_question {
     const char *question, *answer;
 } td_question;
 void td_lesson_self_test(const td_question *questions, int count);
-/* Where this lesson's CSV and plots go: <out>/lesson-N/<file>; makes the folder. TD_IO if it cannot be
- * written: call it once right after reading the options, so that this is said before minutes of work. */
+/* Where this lesson's CSV and plots go: <out>/lesson-N/<file>; makes the folder. TD_IO if it cannot be written. */
 td_status td_lesson_path(const td_arguments *arguments, int number, const char *file, char *path, int size,
                          td_error *err);
+/* Asked for every lesson before it runs, so that a folder that cannot be written is said before minutes of work. */
+td_status td_lesson_can_write(const td_arguments *arguments, int number, td_error *err);
 /* Stamp the record with its provenance, write <out>/lesson-N/<name>.csv, draw it by plots/<script>.gp (SVG and PNG
  * beside the CSV, ASCII where stdout is a terminal) and print the paths. Without gnuplot the CSV is written and the
  * plots are SKIPped, with the reason. */

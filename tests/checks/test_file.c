@@ -74,3 +74,22 @@ Test(file, folders_are_made_with_those_above) {
     cr_assert_eq(td_folder_make(support_path(folder, "a/file"), &err), TD_IO);
     support_folder_remove(folder);
 }
+
+Test(file, a_probe_leaves_nothing_behind) {
+    char folder[64];
+    support_folder(folder);
+    td_error err = {0};
+    cr_expect_eq(td_folder_probe(support_path(folder, "a/b//c/"), &err), TD_OK, "%s", err.message);
+    cr_expect_eq(support_entries(folder), 0);
+    cr_expect_eq(mkdir(support_path(folder, "a"), 0777), 0);
+    cr_expect_eq(td_folder_probe(support_path(folder, "a/b"), NULL), TD_OK);
+    cr_expect_eq(support_entries(support_path(folder, "a")), 0, "what was there stays, what was not is gone");
+    cr_expect_eq(td_folder_probe(support_path(folder, "a"), NULL), TD_OK);
+    cr_expect_eq(support_entries(folder), 1);
+    support_write(support_path(folder, "file"), "", 0);
+    cr_expect_eq(td_folder_probe(support_path(folder, "file/b"), &err), TD_IO);
+    cr_expect_eq(td_folder_probe("/proc/none", &err), TD_IO);
+    cr_expect_str_eq(err.message, "/proc/none: cannot be made: No such file or directory");
+    cr_expect_eq(td_folder_probe("", &err), TD_IO);
+    support_folder_remove(folder);
+}
