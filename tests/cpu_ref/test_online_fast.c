@@ -1,5 +1,6 @@
-/* online_f32_fast at each instruction-set level that this machine has: its exponential, and what its lanes could break.
- * Agreement with the oracle over shapes and fixtures is the check engine's matter (test_attention_forward.c). */
+/* online_f32_fast at each instruction-set level that this machine has: against the oracle, its exponential, and what
+ * its lanes could break. */
+#include "../../checks/check.h"
 #include "../../cpu_ref/attention_forward/online_fast.h"
 #include "attention_case.h"
 #include <math.h>
@@ -29,6 +30,30 @@ static const td_variant *level_variant(int i) {
             return &variant;
         }
     return NULL;
+}
+
+/* Queries around a vector, a panel and a tile of the widest level; keys around a block and a register tile; d of which
+ * register tiles take a part, one, several. */
+Test(online_fast, every_level_is_within_the_derived_tolerance) {
+    static const int64_t shapes[][3] = {{1, 1000, 64}, {17, 33, 1}, {49, 130, 46}, {193, 127, 8}, {50, 20, 256}};
+    const td_variant *v;
+    for (int i = 0; (v = level_variant(i)); i++)
+        for (int n = 0; n < 5 * TD_MASKS * TD_FIXTURES * 2; n++) {
+            const int64_t *shape = shapes[n % 5];
+            int mask = n / 5 % TD_MASKS, fixture = n / 15 % TD_FIXTURES, layout = n / 75;
+            td_problem p = {.op = TD_OP_ATTENTION_FORWARD,
+                            .attention = {1, 2, 1, shape[0], shape[1], shape[2], layout ? 0.15 : -0.1, (td_mask)mask,
+                                          layout ? 29 : 0}};
+            td_check_options options = td_check_defaults(v);
+            options.fixture = (td_fixture)fixture, options.layout = (td_layout)layout;
+            td_check_result r;
+            td_error err = {TD_OK, ""};
+            cr_assert_eq(td_check(v, &p, &options, NULL, &r, &err), TD_OK, "%s", err.message);
+            cr_assert_eq(r.verdict, TD_PASS, "%s %ldx%ldx%ld %s, %s, layout %d: %s %s O %g LSE %g", v->name,
+                         (long)shape[0], (long)shape[1], (long)shape[2], td_mask_name((td_mask)mask),
+                         td_fixture_name((td_fixture)fixture), layout, td_verdict_name(r.verdict), r.reason,
+                         r.output[0].err_over_tol, r.output[1].err_over_tol);
+        }
 }
 
 /* The error in units of u = 2^−24, relative; a subnormal result has half a subnormal more. */
