@@ -45,19 +45,6 @@ STUDENT_RUN(lost_keys, 0, attend(x, LOST_KEYS))
 STUDENT_RUN(lost_rows, 0, attend(x, LOST_ROWS))
 STUDENT_RUN(padded, 0, attend(x, PADDED))
 
-#define FULL                                                                                                           \
-    {                                                                                                                  \
-        {1, 2, 1, 19, 37, 16, 0.25, TD_MASK_NONE, 8}, {                                                                \
-            2, 1, 1, 5, 130, 33, 0.17, TD_MASK_NONE, 16                                                                \
-        }                                                                                                              \
-    }
-#define LEFT                                                                                                           \
-    {                                                                                                                  \
-        {1, 2, 1, 40, 37, 16, 0.25, TD_MASK_CAUSAL_TOP_LEFT, 8}, {                                                     \
-            1, 1, 1, 70, 33, 8, 0.3, TD_MASK_CAUSAL_TOP_LEFT, 16                                                       \
-        }                                                                                                              \
-    }
-
 const mutant mutants_blockwise[] = {
     {"no rescaling", "online_f32", "no_alpha", run_no_rescale, FULL},
     {"no rescaling", "online_bf16", "no_alpha", run_no_rescale, LEFT},
@@ -70,12 +57,12 @@ const mutant mutants_blockwise[] = {
     {"keys of the tail lost", "online_bf16", "tail_dropped", run_lost_keys, FULL},
     {"rows of the tail not written", "online_f32", NULL, run_lost_rows, FULL},
     {"tail of zeros counted", "online_f32", "zero_padded_tail", run_padded, FULL},
-    {NULL, NULL, NULL, NULL, {{0}, {0}}},
+    {NULL, NULL, NULL, NULL, 0},
 };
 
 const mutant mutants_well_rescaled[] = {
     {"right", "online_f32", NULL, run_right, FULL},
     {"right", "online_fp16", NULL, run_right, LEFT},
-    {NULL, NULL, NULL, NULL, {{0}, {0}}},
+    {NULL, NULL, NULL, NULL, 0},
 };
 const mutant mutant_nan_divided = {"0 where l is NaN", "online_f32", NULL, run_right, LEFT};

@@ -66,31 +66,24 @@ STUDENT_RUN(fp16_output, 0, attend(x, FP16_OUTPUT))
 STUDENT_RUN(bf16_scores, 0, attend(x, BF16_SCORES))
 STUDENT_RUN(fast_exp, 0, attend(x, FAST_EXP))
 
-#define SHAPES                                                                                                         \
-    {                                                                                                                  \
-        {1, 2, 1, 19, 37, 16, 0.25, TD_MASK_NONE, 8}, {                                                                \
-            1, 1, 1, 40, 400, 64, 0.125, TD_MASK_CAUSAL_TOP_LEFT, 16                                                   \
-        }                                                                                                              \
-    }
-
 const mutant mutants_imprecise[] = {
-    {"scores in TF32", "online_f32", NULL, run_tf32_scores, SHAPES},
-    {"P V in TF32", "online_f32", NULL, run_tf32_values, SHAPES},
-    {"all products in TF32", "online_f32", NULL, run_tf32_both, SHAPES},
-    {"P in bf16", "online_f32", NULL, run_bf16_p, SHAPES},
-    {"l summed in bf16", "online_f32", NULL, run_bf16_sum, SHAPES},
-    {"l summed in bf16", "online_bf16", NULL, run_bf16_sum, SHAPES},
-    {"O gathered in fp16", "online_f32", NULL, run_fp16_output, SHAPES},
-    {"scores in bf16", "online_f32", NULL, run_bf16_scores, SHAPES},
-    {"scores in bf16", "online_bf16", NULL, run_bf16_scores, SHAPES},
-    {"P in bf16", "online_fp16", NULL, run_bf16_p, SHAPES},
-    {"13-bit exponential", "online_f32", NULL, run_fast_exp, SHAPES},
-    {NULL, NULL, NULL, NULL, {{0}, {0}}},
+    {"scores in TF32", "online_f32", NULL, run_tf32_scores, LONG},
+    {"P V in TF32", "online_f32", NULL, run_tf32_values, LONG},
+    {"all products in TF32", "online_f32", NULL, run_tf32_both, LONG},
+    {"P in bf16", "online_f32", NULL, run_bf16_p, LONG},
+    {"l summed in bf16", "online_f32", NULL, run_bf16_sum, LONG},
+    {"l summed in bf16", "online_bf16", NULL, run_bf16_sum, LONG},
+    {"O gathered in fp16", "online_f32", NULL, run_fp16_output, LONG},
+    {"scores in bf16", "online_f32", NULL, run_bf16_scores, LONG},
+    {"scores in bf16", "online_bf16", NULL, run_bf16_scores, LONG},
+    {"P in bf16", "online_fp16", NULL, run_bf16_p, LONG},
+    {"13-bit exponential", "online_f32", NULL, run_fast_exp, LONG},
+    {NULL, NULL, NULL, NULL, 0},
 };
 
 const mutant mutants_enough_bits[] = {
-    {"right", "online_f32", NULL, run_right, SHAPES},
-    {"right", "online_bf16", NULL, run_right, SHAPES},
-    {"right", "online_fp16", NULL, run_right, SHAPES},
-    {NULL, NULL, NULL, NULL, {{0}, {0}}},
+    {"right", "online_f32", NULL, run_right, LONG},
+    {"right", "online_bf16", NULL, run_right, LONG},
+    {"right", "online_fp16", NULL, run_right, LONG},
+    {NULL, NULL, NULL, NULL, 0},
 };

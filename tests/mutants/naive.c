@@ -80,49 +80,6 @@ STUDENT_RUN(only_max, 0, attend(x, ONLY_MAX))
 STUDENT_RUN(keys_in_columns, 0, attend(x, KEYS_IN_COLUMNS))
 STUDENT_RUN(heads, 1, attend(x, HEADS))
 
-#define FULL                                                                                                           \
-    {                                                                                                                  \
-        {1, 2, 1, 19, 37, 16, 0.25, TD_MASK_NONE, 8}, {                                                                \
-            2, 1, 1, 5, 130, 33, 0.17, TD_MASK_NONE, 16                                                                \
-        }                                                                                                              \
-    }
-#define LEFT                                                                                                           \
-    {                                                                                                                  \
-        {1, 2, 1, 19, 37, 16, 0.25, TD_MASK_CAUSAL_TOP_LEFT, 8}, {                                                     \
-            1, 1, 1, 70, 33, 8, 0.3, TD_MASK_CAUSAL_TOP_LEFT, 16                                                       \
-        }                                                                                                              \
-    }
-#define RIGHT                                                                                                          \
-    {                                                                                                                  \
-        {1, 2, 1, 19, 37, 16, 0.25, TD_MASK_CAUSAL_BOTTOM_RIGHT, 8}, {                                                 \
-            1, 1, 1, 31, 33, 8, 0.3, TD_MASK_CAUSAL_BOTTOM_RIGHT, 16                                                   \
-        }                                                                                                              \
-    }
-#define EMPTY                                                                                                          \
-    {                                                                                                                  \
-        {1, 2, 1, 40, 37, 16, 0.25, TD_MASK_CAUSAL_BOTTOM_RIGHT, 8}, {                                                 \
-            1, 1, 1, 64, 16, 8, 0.3, TD_MASK_CAUSAL_BOTTOM_RIGHT, 16                                                   \
-        }                                                                                                              \
-    }
-#define GROUPED                                                                                                        \
-    {                                                                                                                  \
-        {1, 4, 2, 19, 37, 16, 0.25, TD_MASK_NONE, 8}, {                                                                \
-            2, 6, 3, 9, 65, 8, 0.3, TD_MASK_CAUSAL_TOP_LEFT, 16                                                        \
-        }                                                                                                              \
-    }
-#define STEEP                                                                                                          \
-    {                                                                                                                  \
-        {1, 2, 1, 19, 37, 16, 40, TD_MASK_NONE, 8}, {                                                                  \
-            1, 1, 1, 31, 33, 8, 50, TD_MASK_CAUSAL_BOTTOM_RIGHT, 16                                                    \
-        }                                                                                                              \
-    }
-#define NEGATIVE                                                                                                       \
-    {                                                                                                                  \
-        {1, 2, 1, 19, 37, 16, -5.5, TD_MASK_NONE, 8}, {                                                                \
-            1, 1, 1, 31, 33, 8, -8, TD_MASK_NONE, 16                                                                   \
-        }                                                                                                              \
-    }
-
 const mutant mutants_naive[] = {
     {"no scale", "online_f32", "no_scale", run_no_scale, FULL},
     {"no scale", "online_bf16", "no_scale", run_no_scale, FULL},
@@ -144,7 +101,7 @@ const mutant mutants_naive[] = {
     {"LSE is the maximum", "online_f32", "lse_is_maximum", run_only_max, FULL},
     {"V read by columns", "online_f32", NULL, run_keys_in_columns, FULL},
     {"heads paired modulo", "online_f32", "wrong_kv_head", run_heads, GROUPED},
-    {NULL, NULL, NULL, NULL, {{0}, {0}}},
+    {NULL, NULL, NULL, NULL, 0},
 };
 
 const mutant mutants_all_right[] = {
@@ -152,7 +109,7 @@ const mutant mutants_all_right[] = {
     {"right", "online_f32", NULL, run_right, EMPTY},
     {"right", "online_bf16", NULL, run_right, GROUPED},
     {"mask as a factor, right for finite numbers", "online_f32", NULL, run_mask_as_factor, LEFT},
-    {NULL, NULL, NULL, NULL, {{0}, {0}}},
+    {NULL, NULL, NULL, NULL, 0},
 };
 const mutant mutant_mask_as_factor = {"mask as a factor", "online_f32", NULL, run_mask_as_factor, LEFT};
 const mutant mutant_nan_is_empty = {"NaN scores taken for none", "online_f32", NULL, run_right, LEFT};

@@ -2,6 +2,23 @@
 #include "student.h"
 #include <stdlib.h>
 
+#define TOP_LEFT TD_MASK_CAUSAL_TOP_LEFT
+#define BOTTOM_RIGHT TD_MASK_CAUSAL_BOTTOM_RIGHT
+
+const td_attention_problem student_problems[STUDENT_PROBLEMS][2] = {
+    [FULL] = {{1, 2, 1, 19, 37, 16, 0.25, TD_MASK_NONE, 8}, {2, 1, 1, 5, 130, 33, 0.17, TD_MASK_NONE, 16}},
+    [LEFT] = {{1, 2, 1, 40, 37, 16, 0.25, TOP_LEFT, 8}, {1, 1, 1, 70, 33, 8, 0.3, TOP_LEFT, 16}},
+    [RIGHT] = {{1, 2, 1, 19, 37, 16, 0.25, BOTTOM_RIGHT, 8}, {1, 1, 1, 31, 33, 8, 0.3, BOTTOM_RIGHT, 16}},
+    /* rows without keys */
+    [EMPTY] = {{1, 2, 1, 40, 37, 16, 0.25, BOTTOM_RIGHT, 8}, {1, 1, 1, 64, 16, 8, 0.3, BOTTOM_RIGHT, 16}},
+    [GROUPED] = {{1, 4, 2, 19, 37, 16, 0.25, TD_MASK_NONE, 8}, {2, 6, 3, 9, 65, 8, 0.3, TOP_LEFT, 16}},
+    /* scores beyond the exponential's range */
+    [STEEP] = {{1, 2, 1, 19, 37, 16, 40, TD_MASK_NONE, 8}, {1, 1, 1, 31, 33, 8, 50, BOTTOM_RIGHT, 16}},
+    /* scores within the exponential's range, but further apart */
+    [NEGATIVE] = {{1, 2, 1, 19, 37, 16, -5.5, TD_MASK_NONE, 8}, {1, 1, 1, 31, 33, 8, -8, TD_MASK_NONE, 16}},
+    [LONG] = {{1, 2, 1, 19, 37, 16, 0.25, TD_MASK_NONE, 8}, {1, 1, 1, 40, 400, 64, 0.125, TOP_LEFT, 16}},
+};
+
 static float *gather(const td_tensor *t, int64_t b, int64_t h) {
     float *out = malloc((size_t)(t->size[2] * t->size[3] + 1) * sizeof *out), *next = out;
     for (int64_t i = 0; out && i < t->size[2]; i++)

@@ -40,8 +40,12 @@ td_status student_run(const td_problem *problem, const td_tensor *t, student_att
 typedef struct mutant {
     const char *name, *claims, *mistake;
     td_status (*run)(const td_problem *, const td_tensor *, void *, void *, td_error *);
-    td_attention_problem problem[2];
+    int problems;
 } mutant;
+
+/* Pairs of problems on which a kind of bug shows. */
+enum { FULL, LEFT, RIGHT, EMPTY, GROUPED, STEEP, NEGATIVE, LONG, STUDENT_PROBLEMS };
+extern const td_attention_problem student_problems[STUDENT_PROBLEMS][2];
 
 /* Tables end with a NULL name. */
 extern const mutant mutants_naive[], mutants_blockwise[], mutants_imprecise[], mutants_lazy[];

@@ -13,7 +13,7 @@ static td_variant disguised(const mutant *m) {
 
 static td_check_result checked(const mutant *m, int problem_number) {
     td_variant v = disguised(m);
-    td_problem problem = {.op = TD_OP_ATTENTION_FORWARD, .attention = m->problem[problem_number]};
+    td_problem problem = {.op = TD_OP_ATTENTION_FORWARD, .attention = student_problems[m->problems][problem_number]};
     td_check_options options = td_check_defaults(&v);
     td_check_result result;
     td_error err = {TD_OK, ""};
