@@ -1,20 +1,10 @@
 /* The pair's table, the same in every lesson. */
 #include "pair.h"
 
-/* The output that came off worst: the one that decided the verdict. */
-static int worst_output(const td_check_result *result) {
-    int worst = 0;
-    for (int i = 1; i < result->outputs; i++) {
-        const td_comparison *c = &result->output[i], *w = &result->output[worst];
-        if (c->verdict > w->verdict || (c->verdict == w->verdict && c->err_over_tol > w->err_over_tol)) worst = i;
-    }
-    return worst;
-}
-
 void td_pair_comparison(td_record *record, const td_check_result *result) {
     char text[TD_RECORD_TEXT];
     if (result->verdict != TD_SKIP && result->outputs > 0) {
-        int i = worst_output(result);
+        int i = td_check_worst(result);
         const td_comparison *c = &result->output[i];
         snprintf(text, sizeof text, "%s(%lld,%lld,%lld,%lld)", result->output_name[i], (long long)c->worst[0],
                  (long long)c->worst[1], (long long)c->worst[2], (long long)c->worst[3]);

@@ -1,0 +1,75 @@
+/* The C interface: validate everything, bring what a variant needs, run it. */
+#include "memory.h"
+#include "operations.h"
+#include "tandem/tandem.h"
+#include "trial.h"
+
+const char *td_version(void) {
+    return TD_VERSION;
+}
+
+const char *td_variant_name(td_op op, int i) {
+    const td_variant *v;
+    for (int k = 0; i >= 0 && (v = td_variant_at(k)); k++)
+        if (v->op == op && !v->mistake && i-- == 0) return v->name;
+    return NULL;
+}
+
+int td_variant_count(td_op op) {
+    int n = 0;
+    while (td_variant_name(op, n)) n++;
+    return n;
+}
+
+/* Replace an input of another dtype by a contiguous copy, which *copy also points at. */
+static td_status convert(td_tensor *t, const char *name, td_dtype dtype, const td_allocator *allocator, void **copy,
+                         td_error *err) {
+    int64_t count = td_count(t);
+    if (t->dtype == dtype || count == 0) return TD_OK;
+    *copy = allocator->alloc(allocator->context, (size_t)count * td_dtype_size(dtype), TD_MEM_DATA);
+    if (!*copy) return td_fail(err, TD_NO_MEMORY, "%s: no memory for a copy in %s", name, td_dtype_name(dtype));
+    td_tensor view = td_contiguous(*copy, dtype, t->size[0], t->size[1], t->size[2], t->size[3]);
+    td_tensor_copy(&view, t);
+    *t = view;
+    return TD_OK;
+}
+
+static td_status run_with_copies(const td_variant *v, const td_problem *problem, td_tensor *tensors,
+                                 const td_allocator *allocator, td_error *err) {
+    static const char *const names[] = {"Q", "K", "V"};
+    void *copies[3] = {NULL, NULL, NULL};
+    td_status s = TD_OK;
+    for (int k = TD_Q; k <= TD_V && s == TD_OK; k++)
+        s = convert(&tensors[k], names[k], v->dtype, allocator, &copies[k], err);
+    size_t bytes = v->workspace_bytes(problem);
+    void *workspace = s == TD_OK ? allocator->alloc(allocator->context, bytes, v->workspace_tag) : NULL;
+    if (s == TD_OK && !workspace) s = td_fail(err, TD_NO_MEMORY, "workspace: no memory for its %zu bytes", bytes);
+    if (s == TD_OK) s = v->run(problem, tensors, workspace, NULL, err);
+    if (workspace) allocator->free(allocator->context, workspace);
+    for (int k = TD_Q; k <= TD_V; k++)
+        if (copies[k]) allocator->free(allocator->context, copies[k]);
+    return s;
+}
+
+td_status td_attention_forward(const char *variant, const td_attention_problem *problem, const td_tensor *Q,
+                               const td_tensor *K, const td_tensor *V, const td_tensor *O, const td_tensor *LSE,
+                               const td_allocator *allocator, td_error *err) {
+    td_allocator plain = td_plain_allocator();
+    const td_allocator *a = allocator ? allocator : &plain;
+    const td_variant *v;
+    if (!problem || !Q || !K || !V)
+        return td_fail(err, TD_BAD_PARAM, "%s: must not be NULL", !problem ? "problem" : !Q ? "Q" : !K ? "K" : "V");
+    if (!a->alloc || !a->free) return td_fail(err, TD_BAD_PARAM, "allocator: alloc and free must not be NULL");
+    td_problem p = {.op = TD_OP_ATTENTION_FORWARD, .attention = *problem};
+    td_tensor tensors[TD_MAX_TENSORS] = {[TD_Q] = *Q, [TD_K] = *K, [TD_V] = *V};
+    if (O) tensors[TD_O] = *O;
+    if (LSE) tensors[TD_LSE] = *LSE;
+    td_status s;
+    if ((s = td_variant_get(variant, p.op, &v, err)) || (s = td_problem_validate(&p, err)) ||
+        (s = td_tensors_validate(&p, tensors, err)))
+        return s;
+    if (problem->B * problem->Hq * problem->Tq > 0 && !tensors[TD_O].data && !tensors[TD_LSE].data)
+        return td_fail(err, TD_BAD_PARAM, "O, LSE: at least one must be wanted");
+    if (v->supports && (s = v->supports(&p, err))) return s;
+    return run_with_copies(v, &p, tensors, a, err);
+}

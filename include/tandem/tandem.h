@@ -1,0 +1,37 @@
+/* The library's C interface, as build/libtandem.so exports it: plain structs, explicit sizes and strides (in elements),
+ * no hidden globals, a status code with a message from every call. tests/checks/capi.py drives it from ctypes. */
+#ifndef TANDEM_TANDEM_H
+#define TANDEM_TANDEM_H
+
+#include "alloc.h"
+#include "attention.h"
+#include "status.h"
+#include "tensor.h"
+#include "variant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TD_VERSION "0.1.0"
+/* Of the library that was loaded; a caller may compare it with TD_VERSION of the header that it was compiled with. */
+const char *td_version(void);
+
+/* The variants of an operation that compute it rightly, in the order of the syllabus: how many, and the name of number
+ * i (NULL outside 0 … count − 1). */
+int td_variant_count(td_op op);
+const char *td_variant_name(td_op op, int i);
+
+/* O = softmax(scale · Q Kᵀ, masked) V and LSE, by the variant of that name; see attention.h for shapes and meaning.
+ * Any dtypes and strides: inputs that are not of the variant's dtype are copied, rounded once; results are rounded once
+ * to their tensor's dtype. A result that is not wanted is NULL, or has data NULL; one at least must be wanted. Outputs
+ * must not overlap inputs or each other. Workspace and copies come from `allocator` (NULL = malloc) and are given back.
+ * TD_BAD_PARAM, TD_UNSUPPORTED (by this variant) or TD_NO_MEMORY leave the outputs untouched. */
+td_status td_attention_forward(const char *variant, const td_attention_problem *problem, const td_tensor *Q,
+                               const td_tensor *K, const td_tensor *V, const td_tensor *O, const td_tensor *LSE,
+                               const td_allocator *allocator, td_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
