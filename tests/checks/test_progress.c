@@ -1,6 +1,7 @@
 /* The bar: on a terminal only, and only once the work has taken a while. */
 #include "../../checks/progress.h"
 #include "../support.h"
+#include <poll.h>
 #include <pty.h>
 
 /* What a run of 200 steps prints on `stderr_fd`; the clock is turned back instead of waiting. */
@@ -17,11 +18,17 @@ static void work(int stderr_fd, double seconds_so_far) {
     close(kept);
 }
 
+/* All that has been written so far: the kernel hands it on in its own time, and in pieces. */
 static size_t read_terminal(int fd, char *text, size_t room) {
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    ssize_t n = read(fd, text, room - 1);
-    text[n > 0 ? n : 0] = '\0';
-    return strlen(text);
+    size_t used = 0;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (used + 1 < room && poll(&ready, 1, 200) > 0) {
+        ssize_t n = read(fd, text + used, room - 1 - used);
+        if (n <= 0) break;
+        used += (size_t)n;
+    }
+    text[used] = '\0';
+    return used;
 }
 
 Test(progress, is_shown_on_a_terminal_after_a_while) {
