@@ -122,17 +122,16 @@ INLINE void attend(panel x, float *k, float *v, int64_t keys, int64_t d, int64_t
     for (int64_t c = 0; c < dpad; c += MR) product(x.o + c * W, alpha, v + c, 1, dpad, s, keys, nv);
 }
 
-/* Rows [first, first + rows) of head h as (rows, dpad), zero beyond d and in the rows that fill a register tile. */
+/* Rows [first, first + rows) of head h, dpad apart. What fills up a register tile, in d or in rows, may be anything: it
+ * only makes columns of Oᵀ and rows of Sᵀ that nobody reads. */
 static void pack(float *out, const td_tensor *t, int64_t b, int64_t h, int64_t first, int64_t rows, int64_t d,
                  int64_t dpad) {
-    memset(out + rows * dpad, 0, (size_t)((MR - rows % MR) % MR * dpad) * sizeof *out);
     for (int64_t j = 0; j < rows; j++, out += dpad) {
         const float *row = (const float *)t->data + td_offset(t, b, h, first + j, 0);
         if (t->stride[3] == 1)
             memcpy(out, row, (size_t)d * sizeof *out);
         else
             for (int64_t c = 0; c < d; c++) out[c] = row[c * t->stride[3]];
-        for (int64_t c = d; c < dpad; c++) out[c] = 0;
     }
 }
 

@@ -39,6 +39,12 @@ Test(accumulate, ones_stop_counting_where_the_significand_ends) {
     cr_assert_eq(td_accumulate_norm(x, 2500, fp16_in_f32), 50);
 }
 
+Test(accumulate, an_exponential_is_a_term) {
+    const double x[] = {7, 6};
+    cr_assert_eq(td_accumulate_softmax_denominator(x, 2, bf16_in_f32), 1 + td_round_to(exp(-1), TD_BF16));
+    cr_assert_eq(td_accumulate_softmax_denominator(x, 2, f32), td_round_to(1 + td_round_to(exp(-1), TD_F32), TD_F32));
+}
+
 Test(accumulate, squares_overflow_in_fp16_alone) {
     const double *x = constant(4, 300);
     cr_assert(isinf(td_accumulate_norm(x, 4, fp16)));
