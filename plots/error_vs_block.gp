@@ -19,7 +19,7 @@ y_low = STATS_min_y
 is(t) = strcol("dtype") eq t
 last(t, name) = is(t) && column("block") == x_high ? column(name) : 0
 
-set format y tens
+load plots."/log_ticks.gp"
 set format x "%.0f"
 set xtics 1, 4
 set xlabel "block size (keys)"

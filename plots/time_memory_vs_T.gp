@@ -14,9 +14,8 @@ x_low = STATS_min_x; x_high = STATS_max_x
 is(v) = strcol("variant") eq v
 last(v, name) = is(v) && column("T") == x_last ? column(name) : 0
 
-set format y tens
 set format x "%.0f"
-set xtics 1, 2
+set xtics 1, (x_high / x_low > 16 ? 4 : 2)
 set xlabel "T (queries and keys)"
 
 set multiplot layout (ascii ? 2 : 1), (ascii ? 1 : 2)
@@ -26,6 +25,10 @@ do for [measure in "median_ms peak_mib"] {
     set autoscale # stats leaves out what is outside the ranges
     stats csv using (column(measure) > 0 ? column(measure) : NaN) nooutput
     y_low = STATS_min; y_high = STATS_max
+    if (measure eq "median_ms") {
+        stats csv using (column("q1_ms")):(column("q3_ms")) nooutput
+        y_low = STATS_min_x; y_high = STATS_max_y
+    }
     labels = 0
     unset label
     do for [v in variants] {
@@ -42,8 +45,9 @@ do for [measure in "median_ms peak_mib"] {
     set logscale x 2
     set logscale y 10
     set xrange [x_low:x_high]
-    set yrange [y_low / 2 : y_high * 2]
-    label_gap = (4 * y_high / y_low) ** 0.055
+    set yrange [y_low / 1.5 : y_high * 1.5]
+    load plots."/log_ticks.gp"
+    label_gap = (2.25 * y_high / y_low) ** 0.055
     load plots."/labels.gp"
     set title (measure eq "median_ms" ? "time, median and quartiles" : "peak memory: inputs, output and workspace")
     set ylabel (measure eq "median_ms" ? "milliseconds" : "MiB")
