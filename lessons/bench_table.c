@@ -91,7 +91,6 @@ void td_bench_row(td_record *record, const td_variant *variant, const td_problem
 
 void td_bench_print(const td_record *record) {
     static const td_heading columns[] = {{"variant", "variant"},
-                                         {"mask", "mask"},
                                          {"median_ms", "median ms"},
                                          {"iqr_ms", "± IQR"},
                                          {"min_ms", "min"},

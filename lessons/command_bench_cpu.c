@@ -51,18 +51,17 @@ static td_status read_contenders(const td_arguments *a, td_contender *c, int *ro
     return TD_OK;
 }
 
-static double rate(const td_bench_result *r) {
-    return r->flops / r->timing.median;
-}
-
-/* The rows, each beside the peer of its own precision. */
+/* The rows, each beside the peer of its own precision: median beside median, and the fastest run beside the fastest. */
 static void fill(td_record *record, const td_contender *c, const td_bench_result *r, const td_ceilings *ceilings) {
     static const int peer[CONTENDERS] = {SGEMM, SGEMM, DGEMM, SGEMM, DGEMM};
     for (int i = 0; i < CONTENDERS; i++) {
         td_bench_row(record, c[i].variant, &c[i].problem, &r[i], ceilings);
         td_record_text(record, "peer", c[peer[i]].variant->name);
-        if (td_bench_verdict(&r[i]) <= TD_MARGINAL && td_bench_verdict(&r[peer[i]]) <= TD_MARGINAL)
-            td_record_real(record, "peer_percent", 100 * rate(&r[i]) / rate(&r[peer[i]]));
+        const td_bench_result *own = &r[i], *other = &r[peer[i]];
+        if (td_bench_verdict(own) > TD_MARGINAL || td_bench_verdict(other) > TD_MARGINAL) continue;
+        double work = 100 * own->flops / other->flops;
+        td_record_real(record, "peer_percent", work * other->timing.median / own->timing.median);
+        td_record_real(record, "peer_percent_fastest", work * other->timing.min / own->timing.min);
     }
 }
 
@@ -76,6 +75,7 @@ static void print(const td_record *record) {
                                          {"runs", "n"},
                                          {"rate_gflop_per_s", "GFLOP/s"},
                                          {"peer_percent", "% of peer"},
+                                         {"peer_percent_fastest", "fastest"},
                                          {"peer", "peer"},
                                          {"floor_percent", "% of floor"},
                                          {"verdict", "verdict"},

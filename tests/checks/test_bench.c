@@ -1,6 +1,7 @@
 /* The timing loop: what runs in which order, when it stops, and that a failure ends it. */
 #include "../../checks/bench.h"
 #include "../../checks/ceilings.h"
+#include "../../checks/flush.h"
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -78,6 +79,21 @@ Test(bench, refuses_options_that_mean_nothing) {
     cold.warmup = -1;
     const td_bench_options *bad[] = {&none, &reversed, &cold};
     for (int i = 0; i < 3; i++) cr_assert_eq(td_bench(counted_body, NULL, NULL, bad[i], &timing, NULL), TD_BAD_PARAM);
+}
+
+Test(bench, flushing_writes_twice_the_cache_anew) {
+    td_machine machine;
+    td_machine_read(&machine);
+    td_flush flush = {NULL, 0};
+    td_flush_now(&flush); /* without a buffer: nothing */
+    cr_assert_eq(td_flush_new(&flush, NULL), TD_OK);
+    cr_assert_geq(flush.bytes, 2 * (size_t)machine.llc_bytes);
+    for (int turn = 1; turn <= 2; turn++) {
+        td_flush_now(&flush);
+        for (size_t i = 0; i < flush.bytes; i += 64) cr_assert_eq(flush.data[i], turn);
+    }
+    td_flush_free(&flush);
+    cr_assert_null(flush.data);
 }
 
 static td_boundary attention_boundary(void) {

@@ -61,6 +61,16 @@ Test(row, a_changed_lse_fails_too) {
     every_row_and_only_the_changed_one(td_variant_find("online_f64"), &p, TD_LSE);
 }
 
+Test(row, rows_of_matrices_stand_alone) {
+    const char *const name[] = {"gemm_naive_f32", "softmax_f32", "gelu_f32"};
+    const int output[] = {TD_C, TD_Y, TD_Y};
+    for (int k = 0; k < 3; k++) {
+        const td_variant *v = td_variant_find(name[k]);
+        td_problem p = {.op = v->op, .matrix = {5, 3, k == 0 ? 4 : 0}};
+        every_row_and_only_the_changed_one(v, &p, output[k]);
+    }
+}
+
 Test(row, an_empty_problem_has_no_rows) {
     td_problem p = attention(TD_MASK_NONE, 0, 4);
     cr_assert_eq(td_rows(&p), 0);

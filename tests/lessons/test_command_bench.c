@@ -102,6 +102,7 @@ Test(command_bench, cpu_beside_openblas) {
     if (td_openblas_core()) {
         cr_expect(td_record_get(rows, 0, "peer_percent") > 0);
         cr_expect_float_eq(td_record_get(rows, 3, "peer_percent"), 100, 1e-9); /* x/x·100, in rounded steps */
+        cr_expect_float_eq(td_record_get(rows, 4, "peer_percent_fastest"), 100, 1e-9);
     } else {
         cr_expect(!strncmp(td_record_get_text(rows, 3, "verdict"), "SKIP", 4), "a peer that is not there is no PASS");
         cr_expect(isnan(td_record_get(rows, 0, "peer_percent")));
