@@ -1,40 +1,42 @@
 /* Bounds for attention forward, O and LSE of one row at a time: O(n·d) for a row with n allowed keys.
  *
- * Notation: u is the roundoff of `arithmetic`, e = exp_ulp, u_S and u_P the roundoffs of `scores` and `probs` (zero
- * where that is the arithmetic itself, which rounds anyway); p_k the exact probabilities, v_k column j of V, O = Σ p_k
- * v_k.
+ * Notation: u is the roundoff of `arithmetic`, e = exp_ulp, u_P the roundoff of `probs` (zero where that is the
+ * arithmetic itself, which rounds anyway); p_k the exact probabilities, v_k column j of V, O = Σ p_k v_k.
  *
- * 1. Scores. ŝ_k = s_k + error: a sum of d terms scale·q_c·k_c (td_sum), a product with the scale and, in a kernel that
- * works in base 2, with log₂e (u|s_k| each), the rounding to `scores` (u_S|s_k|).
- * 2. Weights. exp(ŝ_k − m): the subtraction adds u|s_k − m|, the exponential e·u. If the maximum rises later, the key's
- *    weight is rescaled by a chain of exponentials exp(m_old − m_new); the subtractions' errors telescope to at most
- *    u|s_k − m|, as the rise after key k is at most m − s_k. All in all the weight becomes w_k·exp(±c_k).
+ * 1. Scores. ŝ_k = s_k + error: a sum of d terms scale·q_c·k_c (td_sum); a product with the scale and, in a kernel
+ *    that works in base 2, with log₂e (u|s_k| each); the store as `scores`, half a unit in the last place.
+ * 2. Weights. exp(ŝ_k − m): the subtraction adds u|s_k − m|, the exponential e·u. If the maximum rises later, the
+ *    key's weight is rescaled by a chain of exponentials exp(m_old − m_new); the subtractions' errors telescope to at
+ *    most u|s_k − m|, as the rise after key k is at most m − s_k. In all, the weight becomes w_k·exp(±c_k).
  *    The error of m itself cancels: any m gives the same O and LSE.
  * 3. A weight's error ε_k, common to numerator and denominator, moves O by Σ p_k ε_k (v_k − O) / (1 + Σ p_k ε_k). It
  *    cannot move O out of the values' range, |v_k − O| ≤ reach, however large it is.
- * 4. Rescaling at key k, by exp(m_old − m_new)(1 + ε), |ε| ≤ e·u, multiplies all keys before it by the same factor: it
- *    moves O by ε·A_k, A_k = Σ_{k' ≤ k} p_k' (v_k' − O). A block can rescale only where the maximum rises, which a scan
- * key by key does at most n times whatever the block size is, so the sum over all keys k serves every block size.
+ * 4. Rescaling at key k, by exp(m_old − m_new)(1 + ε), |ε| ≤ e·u, multiplies all keys before it by the same factor:
+ *    it moves O by ε·A_k, A_k = Σ_{k' ≤ k} p_k' (v_k' − O). A block can rescale only where the maximum rises, which a
+ *    scan key by key does at most n times whatever the block size is: the sum over all k serves every block size.
  * 5. The numerator Σ p_k v_k and the denominator l: sums of n terms (td_sum), each partial sum rounded once more when
- * it is rescaled. l's relative error moves O by O times it.
- * 6. Rounding P to `probs` enters the numerator alone when l sums the unrounded weights: Σ p_k ε_k v_k; the same when P
- * is normalised first and then rounded. When l sums rounded weights it enters as in 3: c_k has u_P too. Keys with equal
- *    scores have equal P and equal ε_k, so a run of them counts as one term. Division or reciprocal: 2u, likewise.
+ *    it is rescaled. l's relative error moves O by O times it.
+ * 6. Rounding P to `probs` enters the numerator alone when l sums the unrounded weights: Σ p_k ε_k v_k; the same when
+ *    P is normalised first and then rounded. When l sums rounded weights it enters as in 3: c_k has u_P too. Keys with
+ *    equal scores have equal P and equal ε_k: a run of them counts as one term. Division or reciprocal: 2u, likewise.
  * 7. Constants (the scale, log₂e) are rounded once, for all keys alike: 2u·Σ p_k s_k (v_k − O).
  * 8. Underflow. P below the smallest normal of `probs` is off by up to its underflow unit η_P, below η_P by P itself,
  *    always downwards. Anything in `arithmetic` may be flushed to zero.
- * 9. Storing O: half a unit in the last place of the output's dtype. Twice that is allowed, so that a correctly rounded
- *    result is a PASS (≤ 0.5), and one that is truncated is MARGINAL.
+ * 9. Storing O: half a unit in the last place of the output's dtype. Twice that is allowed, so that a correctly
+ *    rounded result is a PASS (≤ 0.5), and one that is truncated is MARGINAL.
  *
- * HARD adds absolute values (n rescales, 2n roundings of each sum). GATE is one application of the Azuma–Hoeffding
- * inequality to all of these errors, taken as independent with mean zero: λ times the root of the sum of their squares;
- * with few terms, HARD may be the smaller of the two, and then is GATE. Second-order terms are kept where they can
- * matter: exp(c) − 1 in place of c, and the denominator in 3.
+ * HARD adds absolute values, of n rescales and of 2n roundings in each sum. The store of a score counts twice, as in 9,
+ * since in a row of few keys one such rounding may be all there is; P's rounding as 2u_P Σ p|v|, which serves both
+ * cases of 6, as Σ p|v − O| ≤ 2 Σ p|v|.
  *
- * LSE = m + ln l: d LSE = Σ p_k ε_k + the relative error of l (5, with rescaling errors e·u·L_k, L_k = Σ_{k' ≤ k}
- * p_k'), at most max |c_k| from the scores; the logarithm (4u ln l), m (2u|m|, converted from base 2), a bias of the
- * exponential common to all keys (e·u), the last addition and the store. P's rounding does not enter: l sums unrounded
- * weights. */
+ * GATE is one application of the Azuma–Hoeffding inequality to all of these errors, taken as independent with mean
+ * zero: λ times the root of the sum of their squares. With few terms HARD may be the smaller of the two, and then is
+ * GATE. Second-order terms are kept where they can matter: exp(c) − 1 in place of c, and the denominator in 3.
+ *
+ * LSE = m + ln l: d LSE = Σ p_k ε_k, at most max |c_k|; the relative error of l (5, with rescaling errors e·u·L_k,
+ * L_k = Σ_{k' ≤ k} p_k'); the constants, 2u·Σ p_k s_k (7); the logarithm (4u ln l), m (2u|m|, converted from base 2), a
+ * bias of the exponential common to all keys (e·u), the last addition and the store. P's rounding does not enter:
+ * l sums unrounded weights. */
 #include "tolerance_attention.h"
 #include "tolerance_terms.h"
 #include <omp.h>
@@ -77,8 +79,8 @@ static void weigh(const td_attention_problem *a, const td_rounding *r, double pr
                   int64_t b, int64_t h, int64_t i, row *row) {
     int64_t kv = h / (a->Hq / a->Hkv), n = td_allowed_keys(a->mask, i, a->Tq, a->Tk);
     double u = td_unit_roundoff(r->arithmetic), e = r->exp_ulp, scale = fabs(a->scale), q[256];
-    double scores = extra_roundoff(r->scores, r->arithmetic);
-    double tiny = scale * (double)a->d * td_flush_unit(r->arithmetic) + td_underflow_unit(r->scores);
+    double tiny = scale * (double)a->d * td_flush_unit(r->arithmetic);
+    int stored_short = extra_roundoff(r->scores, r->arithmetic) > 0;
     for (int64_t c = 0; c < a->d; c++) q[c] = td_get(&t[TD_Q], b, h, i, c);
 
     row->n = n;
@@ -86,11 +88,11 @@ static void weigh(const td_attention_problem *a, const td_rounding *r, double pr
     for (int64_t k = 0; k < n; k++) {
         td_sum dot = {0};
         for (int64_t c = 0; c < a->d; c++) td_sum_add(&dot, q[c] * td_get(&t[TD_K], b, kv, k, c));
-        double s = a->scale * dot.sum, rounded = (2 * u * u + scores * scores) * s * s + tiny * tiny;
+        double s = a->scale * dot.sum, stored = stored_short ? td_half_ulp(s, r->scores) : 0;
+        double rounded = 2 * u * u * s * s + stored * stored + tiny * tiny;
         row->keys[k] = (key){.s = s,
                              .gate = scale * scale * u * u * td_sum_variance(&dot) + rounded,
-                             .hard = scale * dot.magnitude * td_gamma((double)a->d + 4, u) +
-                                     (1 + 4 * u) * scores * fabs(s) + tiny};
+                             .hard = scale * dot.magnitude * td_gamma((double)a->d + 4, u) + 2 * stored + tiny};
         row->m = fmax(row->m, s);
     }
     row->l = 0;
@@ -108,7 +110,7 @@ static void weigh(const td_attention_problem *a, const td_rounding *r, double pr
         x->p /= row->l;
         double below = u * (row->m - x->s);
         double gate = sqrt(x->gate + 2 * below * below + e * e * u * u + probs * probs);
-        double hard = x->hard + 2 * below + ((double)n + 1) * td_gamma(1, e * u) + probs;
+        double hard = x->hard + 2 * below + ((double)n + 1) * td_gamma(1, e * u);
         row->most_hard = fmax(row->most_hard, hard);
         gate = fmin(gate, LARGEST_EXPONENT / lambda), hard = fmin(hard, LARGEST_EXPONENT);
         row->keep_gate += x->p * exp(-lambda * gate);
@@ -156,9 +158,8 @@ static void bound_column(const td_rounding *r, double lambda, const row *row, co
     *gate = hypot(weights, lambda * sqrt(squares)) + floor + store;
 
     double chain = td_gamma(2 * n + 2, u);
-    *hard = fmin(c->weights / row->keep_hard, c->reach) +
-            (1 + chain) * (chain + (1 + chain) * probs) * c->numerator.magnitude + chain * fabs(o) +
-            td_underflow_unit(r->probs) * c->values + floor + store;
+    *hard = fmin(c->weights / row->keep_hard, c->reach) + (1 + chain) * (chain + 2 * probs) * c->numerator.magnitude +
+            chain * fabs(o) + td_underflow_unit(r->probs) * c->values + floor + store;
     *gate = fmin(*gate, *hard);
 }
 
