@@ -33,10 +33,10 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags checks/build.mk
 	$(call say,CC,$<)$(CC) $(flags) -MMD -MP -c -o $@ $<
 # online_f32_fast is one body compiled for several instruction sets, chosen at run time; a·b + c in it rounds once.
 fast := $(BUILD)/obj/cpu_ref/attention_forward/online_fast_
-$(fast)v4.o $(fast)v3.o $(fast)base.o: private flags += -O3 -ffp-contract=fast
+$(fast)avx512.o $(fast)avx2.o $(fast)base.o: private flags += -O3 -ffp-contract=fast
 ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
-$(fast)v4.o: private flags += -march=x86-64-v4
-$(fast)v3.o: private flags += -march=x86-64-v3
+$(fast)avx512.o: private flags += -mavx512f
+$(fast)avx2.o: private flags += -mavx2 -mfma
 endif
 # A record names the commit that it was made from.
 COMMIT ?= $(or $(shell git describe --always --dirty --abbrev=12 2>/dev/null),unknown)

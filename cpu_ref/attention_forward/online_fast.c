@@ -4,8 +4,8 @@
 
 const td_fast_level *const td_fast_levels[] = {
 #if defined(__x86_64__)
-    &td_fast_v4,
-    &td_fast_v3,
+    &td_fast_avx512,
+    &td_fast_avx2,
 #endif
     &td_fast_base,
     NULL,
@@ -71,7 +71,8 @@ const td_variant td_attention_forward_online_f32_fast = {
     .op = TD_OP_ATTENTION_FORWARD,
     .backend = TD_CPU,
     .dtype = TD_F32,
-    .rounding = {TD_F32, TD_F32, TD_F32, 2.0},
+    .rounding = {TD_F32, TD_F32, TD_F32,
+                 2.0}, /* exponential: 1.41 u measured with fused multiply-add, 1.76 u without */
     .idea = "online softmax as two register-tiled products, queries in vector lanes",
     .limits = "block at most 1024",
     .workspace_tag = TD_MEM_WORKSPACE,

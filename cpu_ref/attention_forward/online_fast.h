@@ -8,7 +8,7 @@
  * block of K and V among more queries; smaller ones balance better. */
 enum { TD_FAST_TILE_PANELS = 4, TD_FAST_BLOCK = 128, TD_FAST_MAX_BLOCK = 1024 };
 
-/* One instruction-set level: x86-64-v4 (AVX-512), x86-64-v3 (AVX2 and FMA), or what every machine of the kind has. */
+/* One instruction-set level: AVX-512, AVX2 with FMA, or what every machine of the kind has. */
 typedef struct td_fast_level {
     const char *name;
     int (*supported)(void);
@@ -22,7 +22,7 @@ typedef struct td_fast_level {
 
 /* NULL-terminated, fastest first; a level that this build has not is absent, one that this machine lacks says so. */
 extern const td_fast_level *const td_fast_levels[];
-extern const td_fast_level td_fast_v4, td_fast_v3, td_fast_base;
+extern const td_fast_level td_fast_avx512, td_fast_avx2, td_fast_base;
 
 /* Keys in a block: the problem's own choice or TD_FAST_BLOCK. */
 static inline int64_t td_fast_block(const td_attention_problem *a) {

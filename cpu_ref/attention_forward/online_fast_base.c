@@ -3,5 +3,5 @@
 #define LEVEL_NAME "base"
 #define LEVEL_SUPPORTED 1
 #define LANES 4
-#define MR 4
+#define MR 3
 #include "online_fast_body.h"

@@ -4,11 +4,11 @@
  * in a vector) and MR (rows of a register tile: 3·MR accumulators, 3 operands and a broadcast must fit the registers).
  *
  * Scores are held transposed: Sᵀ (keys, queries), a query a lane. Then
- *  - K and V are read as they lie, row by row, each element broadcast; only Q is transposed, once a tile;
+ *  - K and V stay as they are, rows of d, each element broadcast; only Q is transposed, once a tile;
  *  - maximum, exponential and sum run down the keys with no operation across lanes;
  *  - Sᵀ = K Qᵀ and Oᵀ += Vᵀ Pᵀ are the same register-tiled product, rescaling of Oᵀ included.
- * A panel is NV vectors of queries; a block is what is packed of K and V at a time. The recurrence is Milakov &
- * Gimelshein 2018, algorithm 3, in base 2: log2(e)·scale is folded into Q, and LSE = ln2·m + ln l.
+ * A panel is NV vectors of queries, a tile a few panels; a block is what is copied of K and V at a time. The recurrence
+ * is Milakov & Gimelshein 2018, algorithm 3, in base 2: log2(e)·scale is folded into Q, and LSE = ln2·m + ln l.
  *
  * Result of a row: depends on the block and the level, never on the threads or on the queries beside it.
  * Each file is compiled with -ffp-contract=fast: a·b + c in one rounding. That is no fast-math: nothing is reordered,
@@ -168,9 +168,10 @@ static void finish(panel x, const td_attention_problem *a, const td_tensor *t, i
     }
 }
 
-/* The parts of a workspace, in floats. */
+/* Offsets of the parts of a workspace, in floats: what vectors read and write comes first, so that it is aligned. */
 typedef struct layout {
-    int64_t dpad, block, k, v, s, panel, panel_floats, total;
+    int64_t dpad, block;
+    int64_t panel_floats, s, k, v, total; /* panels start at 0 */
 } layout;
 
 static layout lay_out(const td_attention_problem *a) {
@@ -178,10 +179,10 @@ static layout lay_out(const td_attention_problem *a) {
     if (at.block > a->Tk) at.block = a->Tk;
     int64_t rows = (at.block + MR - 1) / MR * MR; /* K and S have rows up to a whole register tile */
     at.panel_floats = (a->d + at.dpad + 2) * W;
-    at.v = rows * at.dpad;
-    at.s = at.v + rows * at.dpad;
-    at.panel = at.s + rows * W;
-    at.total = at.panel + TD_FAST_TILE_PANELS * at.panel_floats;
+    at.s = TD_FAST_TILE_PANELS * at.panel_floats;
+    at.k = at.s + rows * W;
+    at.v = at.k + rows * at.dpad;
+    at.total = at.v + rows * at.dpad;
     return at;
 }
 
@@ -189,44 +190,50 @@ static size_t tile_bytes(const td_attention_problem *a) {
     return ((size_t)lay_out(a).total * sizeof(float) + 63) / 64 * 64;
 }
 
+/* How many of the block's keys, which start at key j, each query of the panel [i, stop) may read; returns the most.
+ * Lanes past the last query do as it does. */
+static int64_t limit(const td_attention_problem *a, int64_t i, int64_t stop, int64_t j, int64_t keys, ivec *allowed) {
+    int64_t most = 0;
+    for (int64_t n = 0; n < W; n++) {
+        most = td_allowed_keys(a->mask, i + n < stop ? i + n : stop - 1, a->Tq, a->Tk) - j;
+        most = most < 0 ? 0 : most > keys ? keys : most;
+        allowed[n / LANES][n % LANES] = (int32_t)most;
+    }
+    return most; /* the last query's: masks allow a later one no less */
+}
+
 static void tile(const td_attention_problem *a, const td_tensor *t, int64_t b, int64_t h, int64_t first,
                  void *workspace) {
     layout at = lay_out(a);
-    float *w = workspace;
-    int64_t kv = h / (a->Hq / a->Hkv), panels = (a->Tq - first + W - 1) / W;
-    if (panels > TD_FAST_TILE_PANELS) panels = TD_FAST_TILE_PANELS;
+    float *w = workspace, *k = w + at.k, *v = w + at.v;
+    int64_t kv = h / (a->Hq / a->Hkv), last = first + TD_FAST_TILE_PANELS * W;
+    if (last > a->Tq) last = a->Tq;
     panel x[TD_FAST_TILE_PANELS];
-    for (int64_t p = 0; p < panels; p++) {
-        float *q = w + at.panel + p * at.panel_floats, *o = q + a->d * W;
-        x[p] = (panel){q, o, o + at.dpad * W, o + at.dpad * W + W};
-        start(x[p], a, &t[TD_Q], b, h, first + p * W, at.dpad);
+    int panels = 0;
+    for (int64_t i = first; i < last; i += W, w += at.panel_floats) {
+        float *o = w + a->d * W, *m = o + at.dpad * W;
+        x[panels] = (panel){w, o, m, m + W};
+        start(x[panels++], a, &t[TD_Q], b, h, i, at.dpad);
     }
-    int64_t last = first + panels * W < a->Tq ? first + panels * W : a->Tq; /* past the tile's last query */
+    float *s = (float *)workspace + at.s;
     int64_t end = td_allowed_keys(a->mask, last - 1, a->Tq, a->Tk);
     for (int64_t j = 0; j < end; j += at.block) {
         int64_t keys = j + at.block < end ? at.block : end - j;
-        pack(w, &t[TD_K], b, kv, j, keys, a->d, at.dpad);
-        pack(w + at.v, &t[TD_V], b, kv, j, keys, a->d, at.dpad);
-        for (int64_t p = 0; p < panels; p++) {
+        pack(k, &t[TD_K], b, kv, j, keys, a->d, at.dpad);
+        pack(v, &t[TD_V], b, kv, j, keys, a->d, at.dpad);
+        for (int p = 0; p < panels; p++) {
             int64_t i = first + p * W, stop = i + W < last ? i + W : last;
             ivec allowed[NV] = {0};
-            int32_t *lane = (int32_t *)allowed;
-            for (int64_t n = 0; n < W; n++) {
-                int64_t query = i + n < stop ? i + n : stop - 1, ok = td_allowed_keys(a->mask, query, a->Tq, a->Tk) - j;
-                lane[n] = (int32_t)(ok < 0 ? 0 : ok > keys ? keys : ok);
-            }
-            /* cppcheck-suppress uninitvar ; W is at least 1, so the loop has filled every lane */
-            int64_t read = lane[W - 1]; /* the last query reads most */
-            int masked = lane[0] < read;
-            int64_t vectors = (stop - i + LANES - 1) / LANES;
-            if (read == 0) continue;
-            if (vectors == 1)
-                attend(x[p], w, w + at.v, read, a->d, at.dpad, w + at.s, allowed, masked, 1);
+            int64_t most = limit(a, i, stop, j, keys, allowed);
+            if (most == 0) continue;
+            int masked = allowed[0][0] < most;
+            if (stop - i <= LANES)
+                attend(x[p], k, v, most, a->d, at.dpad, s, allowed, masked, 1);
             else
-                attend(x[p], w, w + at.v, read, a->d, at.dpad, w + at.s, allowed, masked, NV);
+                attend(x[p], k, v, most, a->d, at.dpad, s, allowed, masked, NV);
         }
     }
-    for (int64_t p = 0; p < panels; p++) finish(x[p], a, t, b, h, first + p * W);
+    for (int p = 0; p < panels; p++) finish(x[p], a, t, b, h, first + p * W);
 }
 
 static int supported(void) {
