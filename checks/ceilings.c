@@ -10,7 +10,7 @@ td_status td_ceilings_measure(td_ceilings *out, td_error *err) {
     memset(out, 0, sizeof *out);
     td_machine_read(&machine);
     td_status status =
-        td_copy_rate(machine.llc_bytes > 0 ? machine.llc_bytes : 32 << 20, 0.15, &out->copy_bytes_per_s, err);
+        td_copy_rate(machine.llc_bytes > 0 ? machine.llc_bytes : 32 << 20, 0.25, &out->copy_bytes_per_s, err);
     if (status) return status;
     out->flops_per_s[TD_F64] = td_fma_rate(TD_F64, 0.1);
     out->flops_per_s[TD_F32] = td_fma_rate(TD_F32, 0.1);
