@@ -184,6 +184,9 @@ Test(command_run, a_full_disk_leaves_no_half_result) {
 
 /* A file system of one's own, in this test's process alone; skipped where that is not allowed. */
 static void mount_here(const char *options) {
+    char program[PATH_MAX];
+    support_program(program); /* found before: in a chroot with mounts of its own, the kernel names it from outside */
+    setenv("TANDEM", program, 1);
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tandem", support_path(folder, "disk"), "tmpfs", 0, options) != 0)
         cr_skip_test("mounting a tmpfs is not allowed here");
