@@ -262,7 +262,8 @@ static int numpy(const char *script) {
 }
 
 Test(npy, numpy_agrees) {
-    if (system("/usr/bin/python3 -c 'import numpy' >/dev/null 2>&1") != 0) cr_skip_test("/usr/bin/python3 has no numpy");
+    if (system("/usr/bin/python3 -c 'import numpy' >/dev/null 2>&1") != 0)
+        cr_skip_test("/usr/bin/python3 has no numpy");
     cr_assert_eq(numpy("np.save('x.npy', np.asfortranarray(np.arange(24).reshape(1,2,3,4).astype('>f4')))"), 0);
     td_tensor t = read_or_fail();
     for (int h = 0; h < 2; h++)
