@@ -44,9 +44,10 @@ td_status td_lesson_path(const td_arguments *arguments, int number, const char *
                          td_error *err);
 /* Asked for every lesson before it runs, so that a folder that cannot be written is said before minutes of work. */
 td_status td_lesson_can_write(const td_arguments *arguments, int number, td_error *err);
-/* Stamp the record with its provenance, write <out>/lesson-N/<name>.csv, draw it by plots/<script>.gp (SVG and PNG
- * beside the CSV, ASCII where stdout is a terminal) and print the paths. Without gnuplot the CSV is written and the
- * plots are SKIPped, with the reason. */
+/* Stamp the record with its provenance, write <out>/lesson-N/<name>.csv and print the path. */
+td_status td_lesson_save(const td_arguments *arguments, int number, td_record *record, const char *name, td_error *err);
+/* The same, then draw it by plots/<script>.gp (SVG and PNG beside the CSV, ASCII where stdout is a terminal) and print
+ * those paths. Without gnuplot the plots are SKIPped, with the reason. */
 td_status td_lesson_plot(const td_arguments *arguments, int number, td_record *record, const char *name,
                          const char *script, td_error *err);
 

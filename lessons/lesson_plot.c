@@ -5,18 +5,31 @@
 #include <limits.h>
 #include <unistd.h>
 
-td_status td_lesson_plot(const td_arguments *arguments, int number, td_record *record, const char *name,
-                         const char *script, td_error *err) {
-    char csv[PATH_MAX], base[PATH_MAX], file[64], replay[512];
+static td_status save(const td_arguments *arguments, int number, td_record *record, const char *name,
+                      char csv[PATH_MAX], td_error *err) {
+    char file[64], replay[512];
     snprintf(file, sizeof file, "%s.csv", name);
-    td_status status = td_lesson_path(arguments, number, file, csv, sizeof csv, err);
-    if (!status) status = td_lesson_path(arguments, number, name, base, sizeof base, err);
+    td_status status = td_lesson_path(arguments, number, file, csv, PATH_MAX, err);
     if (status) return status;
-
     td_arguments_replay(arguments, replay, sizeof replay);
     td_record_provenance(record, NULL, replay);
     if ((status = td_record_write_csv(record, csv, err))) return status;
     printf("  data: %s\n", csv);
+    return TD_OK;
+}
+
+td_status td_lesson_save(const td_arguments *arguments, int number, td_record *record, const char *name,
+                         td_error *err) {
+    char csv[PATH_MAX];
+    return save(arguments, number, record, name, csv, err);
+}
+
+td_status td_lesson_plot(const td_arguments *arguments, int number, td_record *record, const char *name,
+                         const char *script, td_error *err) {
+    char csv[PATH_MAX], base[PATH_MAX];
+    td_status status = save(arguments, number, record, name, csv, err);
+    if (!status) status = td_lesson_path(arguments, number, name, base, sizeof base, err);
+    if (status) return status;
     td_error why;
     status = td_plot(script, csv, base, isatty(STDOUT_FILENO), &why);
     if (status == TD_UNSUPPORTED) {

@@ -2,6 +2,7 @@
 #include "lesson.h"
 
 const td_lesson *const td_lessons[] = {
+    &td_lesson_measure,
     &td_lesson_online_softmax,
     NULL,
 };
