@@ -36,7 +36,7 @@ help: ## this list
 
 ##@ Learn; parameters are variables: make lesson-3 T=2048 DTYPE=bf16
 lesson-%: all ## run lesson N
-	$(tandem) lesson $(call quote,$*) $(parameters)
+	$(measured) lesson $(call quote,$*) $(parameters)
 
 ##@ Measure
 list: all ## every variant, with its backend and limits

@@ -3,6 +3,7 @@
 
 const td_lesson *const td_lessons[] = {
     &td_lesson_measure,
+    &td_lesson_roofline,
     &td_lesson_online_softmax,
     NULL,
 };
