@@ -32,9 +32,8 @@ do for [p = 1:3] {
     set logscale y 10
     set xrange [x_low:x_high]
     set yrange [y_low:y_high]
-    set format x "2^{%L}"
-    if (ascii) { set format x "%.0f" }
-    set xtics (ascii ? 16 : 4)
+    set format x "%.0f"
+    set xtics x_low, (x_high / x_low > 1024 ? 16 : 4)
     load plots."/log_ticks.gp"
     label_gap = (y_high / y_low) ** 0.055
     load plots."/labels.gp"

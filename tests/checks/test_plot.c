@@ -15,6 +15,12 @@ static const char roofline_csv[] =
     "label,arithmetic,intensity_flop_per_byte,rate_gflop_per_s,peak_gflop_per_s,bandwidth_gb_per_s\n"
     "gelu_f32,f32,1.5,9,245,85\ndense_f64,f64,512,1.5,122,85\nonline_f64,f64,512,1.4,122,85\nfailed,f32,3,,245,85\n";
 
+static const char start_csv[] = "variant,elements,median_us,q1_us,q3_us,bandwidth_us,start_us\n"
+                                "gelu_f32,1,11,10,12,4e-4,11\ngelu_f32,1024,38,37,39,0.4,11\n";
+static const char accumulate_csv[] = "quantity,accumulator,K,error_q1,error_median,error_q3\n"
+                                     "dot product,f32,64,1e-8,2e-8,3e-8\ndot product,f32,256,0,1e-7,2e-7\n"
+                                     "softmax denominator,fp16,64,1e-4,2e-4,3e-4\n2-norm,bf16,256,0.1,0.2,0.3\n";
+
 static int has_gnuplot(void) {
     return system("gnuplot --version >/dev/null 2>&1") == 0;
 }
@@ -58,6 +64,14 @@ Test(plot, time_memory_vs_T) {
 
 Test(plot, roofline) {
     draws("roofline", roofline_csv);
+}
+
+Test(plot, start_cost) {
+    draws("start_cost", start_csv);
+}
+
+Test(plot, accumulate) {
+    draws("accumulate", accumulate_csv);
 }
 
 Test(plot, what_cannot_be_drawn_leaves_nothing) {
