@@ -120,6 +120,7 @@ td_status td_parts_measure(td_lesson_1 *lesson, td_parts *parts, td_error *err) 
     td_status status =
         m.whole && m.without && m.watch ? run_rounds(&m, err) : td_fail(err, TD_NO_MEMORY, "no memory for the samples");
     if (!status) {
+        for (int i = 0; i < parts->count * m.rounds; i++) m.without[i] /= m.whole[i % m.rounds];
         for (int i = 0; i < parts->count; i++)
             td_timing_from(m.without + i * m.rounds, m.rounds, &parts->part[i].without);
         find_shares(&m);

@@ -10,7 +10,7 @@ typedef struct td_part {
     const char *name;
     int operation;            /* of the model, so that it has a forward and most have a backward */
     double forward, backward; /* shares of the step; zeroing and Adam stand under backward */
-    td_timing without;        /* the step with this part left out */
+    td_timing without;        /* the step without this part, as a fraction of the whole step of the same round */
 } td_part;
 
 typedef struct td_parts {

@@ -19,11 +19,11 @@ static td_status part_row(td_record *record, const td_timing *step, const td_par
     td_record_real(record, "share_percent", 100 * share);
     td_record_real(record, "limit", limit);
     td_record_real(record, "predicted_ms", 1e3 * seconds);
-    td_record_real(record, "measured_ms", 1e3 * part->without.median);
-    td_record_real(record, "iqr_ms", 1e3 * (part->without.q3 - part->without.q1));
-    td_record_real(record, "measured_speedup", step->median / part->without.median);
-    td_record_real(record, "measured_low", step->median / part->without.q3);
-    td_record_real(record, "measured_high", step->median / part->without.q1);
+    td_record_real(record, "measured_ms", 1e3 * step->median * part->without.median);
+    td_record_real(record, "iqr_ms", 1e3 * step->median * (part->without.q3 - part->without.q1));
+    td_record_real(record, "measured_speedup", 1 / part->without.median);
+    td_record_real(record, "measured_low", 1 / part->without.q3);
+    td_record_real(record, "measured_high", 1 / part->without.q1);
     return TD_OK;
 }
 
@@ -45,10 +45,9 @@ static td_status fill(td_record *record, const td_parts *parts, td_error *err) {
 
 static void say(const td_record *record, const td_parts *parts) {
     int worst = 0, rows = td_record_rows(record) - 1;
-    double sum = 0, largest = 0;
+    double sum = 0, largest = 0, whole = 1e3 * parts->step.median;
     for (int row = 0; row < rows; row++) {
-        double predicted = td_record_get(record, row, "predicted_ms");
-        double gap = fabs(td_record_get(record, row, "measured_ms") / predicted - 1);
+        double gap = fabs(td_record_get(record, row, "measured_ms") - td_record_get(record, row, "predicted_ms"));
         sum += td_record_get(record, row, "share_percent");
         if (gap > largest) largest = gap, worst = row;
     }
@@ -57,12 +56,13 @@ static void say(const td_record *record, const td_parts *parts) {
         "%% lies between them. A part was left out in both passes.",
         1e3 * parts->step.median, 1e3 * (parts->step.q3 - parts->step.q1), parts->step.runs, sum, 100 * parts->between);
     td_lesson_say(
-        "The prediction is furthest off for %s: %.3g ms predicted, %.3g ms measured, %.0f %% apart; the whole "
-        "step's own IQR is %.0f %%. Where the gap exceeds the IQR, the parts are not independent: one that is "
-        "left out no longer warms, or empties, the cache for its neighbours.",
+        "The prediction is furthest off for %s: %.3g ms predicted, %.3g ms measured, %.1f %% of a whole step apart, "
+        "where the measurement's IQR is %.1f %%. A gap within the IQR is noise; one above it, in run after run, says "
+        "that the parts are not independent: one that is left out no longer warms, or empties, the cache for its "
+        "neighbours.",
         td_record_get_text(record, worst, "part"), td_record_get(record, worst, "predicted_ms"),
-        td_record_get(record, worst, "measured_ms"), 100 * largest,
-        100 * (parts->step.q3 - parts->step.q1) / parts->step.median);
+        td_record_get(record, worst, "measured_ms"), 100 * largest / whole,
+        100 * td_record_get(record, worst, "iqr_ms") / whole);
 }
 
 td_status td_lesson_1_show_shares(td_lesson_1 *lesson, td_error *err) {
