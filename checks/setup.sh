@@ -57,7 +57,7 @@ else
 fi
 
 apt() {
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@" >/dev/null
+    $as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get -qq -o DPkg::Lock::Timeout=120 "$@" >/dev/null
 }
 install() {
     apt install --no-install-recommends -y $packages
