@@ -13,7 +13,8 @@ static td_status add_set(td_bench_sets *sets, const td_trial_plan *plan, const t
     td_trial *trial = &sets->trial[sets->count];
     td_status status = td_trial_new(trial, sets->variant, &sets->problem, plan, allocator, err);
     if (status) return status;
-    /* Other memory is what rotating is for, and each run gets a new row: drawing every set anew would only take long. */
+    /* Other memory is what rotating is for, and each run gets a new row: drawing every set anew would only take long.
+     */
     if (sets->count == 0)
         td_trial_draw(trial, TD_FIXTURE_NORMAL, 1, sets->variant->dtype);
     else
