@@ -82,6 +82,7 @@ void td_lesson_header(const td_arguments *arguments, const char *device, const c
     header_line("shape", shape);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) header_line(keys[i], td_argument_text(arguments, keys[i]));
     header_line("replay", replay);
+    fflush(stdout);
 }
 
 void td_lesson_section(const char *title) {
@@ -89,6 +90,7 @@ void td_lesson_section(const char *title) {
     bold(title);
     for (int i = td_text_width(title); i > 0; i--) fputs("─", stdout);
     printf("\n");
+    fflush(stdout); /* what follows may take a while, or speak on stderr */
 }
 
 void td_lesson_say(const char *format, ...) {

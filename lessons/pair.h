@@ -20,7 +20,7 @@ void td_pair_comparison(td_record *record, const td_check_result *result);
 /* Its verdict as the last cell, with the reason or the mistake that explains it. */
 void td_pair_verdict(td_record *record, const td_check_result *result);
 
-/* The table on stdout, in the order that every lesson uses. */
+/* On stdout, in the order that every lesson uses: what was checked, then, where something was timed, the times. */
 void td_pair_print(const td_record *record);
 
 #endif

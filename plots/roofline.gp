@@ -14,7 +14,7 @@ line = ascii ? 1.0 : 19.0
 gap = ascii ? 2.0 : 10.0
 
 # Points: the rows that have a measurement.
-array px[64]; array py[64]; array name[64]; array lx[64]; array ly[64]
+array px[64]; array py[64]; array name[64]; array lx[64]; array ly[64]; array side[64]
 points = 0
 note(x, y, text) = (points = points + 1, px[points] = log10(x), py[points] = log10(y), name[points] = text, 0)
 stats csv using (column("rate_gflop_per_s") > 0 && points < 64 ? \
@@ -65,8 +65,8 @@ do for [r = 1:3] {
     }
 }
 
-# Labels, from the highest point down: right of the point, and lower while it would touch a label already placed,
-# another point, or a roof.
+# Labels, from the highest point down: right of the point, else left of it, and lower while it would touch a label
+# already placed, another point, or a roof. A label that moved down has a leader, which must not cross a label either.
 array order[64]
 do for [i = 1:points] { order[i] = i }
 do for [i = 1:points - 1] {
@@ -76,23 +76,37 @@ do for [i = 1:points - 1] {
 }
 meets(x, y, i, ax, ay, along, tall) = x < ax + along && ax < x + long(name[i]) && abs(y - ay) < tall
 crosses(x, y, i, r) = roof(x, r) < y + 0.6 * high && roof(x + long(name[i]), r) > y - 0.6 * high
-blocked(x, y, i, k) = crosses(x, y, i, 1) || crosses(x, y, i, 2) \
+led(i, y) = !ascii && py[i] - y > 0.6 * high
+leads(i, s, y, j, ax, ay) = led(i, y) && px[i] + (s < 0 ? -space : 0) < ax + long(name[j]) \
+    && ax < px[i] + (s > 0 ? space : 0) && y < ay + 0.5 * high && ay - 0.5 * high < py[i]
+at_side(i, s) = s > 0 ? px[i] + space : px[i] - space - long(name[i])
+blocked(x, y, s, i, k) = x < x_low || crosses(x, y, i, 1) || crosses(x, y, i, 2) \
     || (sum [r = 1:3] meets(x, y, i, rx[r], ry[r], long(roof_text[r]), high)) > 0 \
     || (sum [j = 1:k - 1] meets(x, y, i, lx[order[j]], ly[order[j]], long(name[order[j]]), high)) > 0 \
-    || (sum [j = 1:points] (j != i && meets(x, y, i, px[j] - 0.5 * space, py[j], space, 0.75 * high))) > 0
+    || (sum [j = 1:points] (j != i && meets(x, y, i, px[j] - 0.5 * space, py[j], space, 0.75 * high))) > 0 \
+    || (sum [j = 1:k - 1] (leads(i, s, y, order[j], lx[order[j]], ly[order[j]]) \
+                           || leads(order[j], side[order[j]], ly[order[j]], i, x, y))) > 0
 do for [k = 1:points] {
     i = order[k]
-    x = px[i] + space; y = py[i]; tries = 0
-    while (tries < 80 && blocked(x, y, i, k)) { y = y - 0.25 * high; tries = tries + 1 }
-    lx[i] = x; ly[i] = y
+    s = 1; x = at_side(i, s); y = py[i]; tries = 0
+    while (tries < 160 && blocked(x, y, s, i, k)) {
+        if (s < 0) { y = y - 0.25 * high }
+        s = -s; x = at_side(i, s); tries = tries + 1
+    }
+    lx[i] = x; ly[i] = y; side[i] = s
     if (y - high < y_low) { y_low = y - high }
-    set label name[i] at 10 ** x, 10 ** y left noenhanced textcolor rgb (ascii ? ink : colour(name[i]))
+    shade = ascii ? ink : colour(name[i])
+    if (s > 0) {
+        set label name[i] at 10 ** x, 10 ** y left noenhanced textcolor rgb shade
+    } else {
+        set label name[i] at 10 ** (px[i] - space), 10 ** y right noenhanced textcolor rgb shade
+    }
     if (ascii) {
         set label "o" at 10 ** px[i], 10 ** py[i] center front
     } else {
         set label "" at 10 ** px[i], 10 ** py[i] point pointtype 7 pointsize 1.1 linecolor rgb colour(name[i]) front
-        if (py[i] - y > 0.6 * high) {
-            set arrow from 10 ** px[i], 10 ** py[i] to 10 ** (x - 0.2 * space), 10 ** y nohead \
+        if (led(i, y)) {
+            set arrow from 10 ** px[i], 10 ** py[i] to 10 ** (px[i] + 0.8 * s * space), 10 ** y nohead \
                 linewidth 0.7 linecolor rgb pale
         }
     }

@@ -45,7 +45,8 @@ static void refuse(const td_lesson_1 *lesson, const td_timing timing[TD_SCOPES])
 static void say(const td_lesson_1 *lesson, const td_timing timing[TD_SCOPES], double first_loss) {
     double forward = timing[TD_SCOPE_FORWARD].median, both = timing[TD_SCOPE_FORWARD_BACKWARD].median;
     td_lesson_say("Backward is the difference of the first two, here %.1f times forward: each linear layer has one "
-                  "matrix product forward and two backward.",
+                  "matrix product forward and two backward; element-wise parts and fixed costs need not double, so the "
+                  "ratio need not be 2.",
                   (both - forward) / forward);
     td_lesson_say(
         "The loss of the full steps went from %.3f to %.3f nats a byte in %lld updates; a guess among all 256 "
