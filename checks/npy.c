@@ -54,7 +54,11 @@ static td_status read_header_text(FILE *in, const char *path, int64_t size, char
     if (!(*text = malloc((size_t)length + 1))) return td_fail(err, TD_NO_MEMORY, "no memory for a .npy header");
     int whole = fread(*text, 1, (size_t)length, in) == (size_t)length;
     (*text)[length] = '\0';
-    if (whole && strlen(*text) == (size_t)length) return TD_OK;
+    if (whole && strlen(*text) == (size_t)length) {
+        while (length > 0 && strchr(" \t\r\n", (*text)[length - 1])) length--; /* padding is no part of a message */
+        (*text)[length] = '\0';
+        return TD_OK;
+    }
     free(*text);
     return broken(path, whole ? "has a zero byte in its header" : "is truncated: its header is not whole", err);
 }

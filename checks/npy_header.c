@@ -13,8 +13,10 @@ typedef struct parser {
 
 static td_status malformed(const parser *p, const char *what) {
     char shown[128], here[32];
-    return td_fail(p->err, TD_IO, "%s: not a legal .npy header: %s at '%s'", td_shown(p->path, shown, sizeof shown),
-                   what, td_shown(p->at, here, sizeof here));
+    td_shown(p->path, shown, sizeof shown);
+    if (!*p->at) return td_fail(p->err, TD_IO, "%s: not a legal .npy header: %s", shown, what);
+    return td_fail(p->err, TD_IO, "%s: not a legal .npy header: %s at '%s'", shown, what,
+                   td_shown(p->at, here, sizeof here));
 }
 
 static void blanks(parser *p) {

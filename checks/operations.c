@@ -111,7 +111,7 @@ td_status td_problem_validate(const td_problem *problem, td_error *err) {
                 : TD_OK;
 }
 
-/* The view's extreme offsets, in bytes, must be 64-bit numbers. */
+/* The view's extreme offsets, in bytes, must be 63-bit numbers: added to an address they stay below 2^63. */
 static int reach_overflows(const td_tensor *t) {
     int64_t total = 0;
     for (int k = 0; k < 4; k++) {
@@ -121,7 +121,7 @@ static int reach_overflows(const td_tensor *t) {
             __builtin_add_overflow(total, reach, &total))
             return 1;
     }
-    return total > INT64_MAX / 8 - 1;
+    return total > INT64_MAX / 16 - 1;
 }
 
 static td_status tensor_validate(const td_tensor_role *role, const td_tensor *t, const int64_t size[4], td_error *err) {
@@ -144,6 +144,37 @@ static td_status tensor_validate(const td_tensor_role *role, const td_tensor *t,
     return TD_OK;
 }
 
+/* First byte of a view and the byte past its last; a negative stride reaches below `data`. */
+static void byte_range(const td_tensor *t, int64_t *first, int64_t *end) {
+    int64_t element = (int64_t)td_dtype_size(t->dtype), low = 0, high = 0;
+    for (int k = 0; k < 4; k++) {
+        int64_t reach = t->size[k] < 2 ? 0 : (t->size[k] - 1) * t->stride[k];
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    *first = (int64_t)(intptr_t)t->data + low * element;
+    *end = (int64_t)(intptr_t)t->data + (high + 1) * element;
+}
+
+static int overlap(const td_tensor *a, const td_tensor *b) {
+    int64_t a_first, a_end, b_first, b_end;
+    if (!a->data || !b->data || td_count(a) == 0 || td_count(b) == 0) return 0;
+    byte_range(a, &a_first, &a_end);
+    byte_range(b, &b_first, &b_end);
+    return a_first < b_end && b_first < a_end;
+}
+
+/* Inputs may share memory; an output shares it with none. All tensors are legal by themselves. */
+static td_status outputs_validate(const td_operation *operation, const td_tensor *tensors, td_error *err) {
+    for (int o = 0; o < operation->tensors; o++)
+        for (int k = 0; k < operation->tensors; k++) {
+            const td_tensor_role *output = &operation->role[o], *other = &operation->role[k];
+            if (o == k || !output->is_output || !overlap(&tensors[output->index], &tensors[other->index])) continue;
+            return td_fail(err, TD_BAD_PARAM, "%s, %s: overlap in memory; an output needs memory of its own",
+                           output->name, other->name);
+        }
+    return TD_OK;
+}
+
 td_status td_tensors_validate(const td_problem *problem, const td_tensor *tensors, td_error *err) {
     const td_operation *operation = td_operation_of(problem->op);
     if (!tensors) return td_fail(err, TD_BAD_PARAM, "tensors: must not be NULL");
@@ -154,5 +185,5 @@ td_status td_tensors_validate(const td_problem *problem, const td_tensor *tensor
         td_status s = tensor_validate(role, &tensors[role->index], size, err);
         if (s) return s;
     }
-    return TD_OK;
+    return outputs_validate(operation, tensors, err);
 }

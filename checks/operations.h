@@ -31,7 +31,8 @@ const td_operation *td_operation_of(td_op op);
 /* TD_BAD_PARAM naming the parameter, if the problem is not legal: sizes, heads, d in 1…256, finite scale, mask, block,
  * and total elements below TD_MAX_ELEMENTS. */
 td_status td_problem_validate(const td_problem *problem, td_error *err);
-/* Tensors against the problem: sizes, dtype, non-NULL data where elements exist, no zero stride in an output. */
+/* Tensors against the problem: sizes, dtype, non-NULL data where elements exist, no zero stride in an output,
+ * whose range of memory, from its lowest to its highest element, overlaps no other tensor's. */
 td_status td_tensors_validate(const td_problem *problem, const td_tensor *tensors, td_error *err);
 
 /* Registry over every backend that was built: number i (NULL past the end), or by name. Mistakes are included. */

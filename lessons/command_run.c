@@ -30,12 +30,14 @@ static const td_option options[] = {
 
 static const char summary[] =
     "Computes O = softmax(scale · Q Kᵀ) V and its LSE on arrays of your own. At least one of --out and --lse is given; "
-    "both are written, or none. A result may hold NaN or ∞ where the inputs make it so.";
+    "both are written, or none. A result may hold NaN or ∞ where the inputs make it so; where they are finite, a note "
+    "on stderr says it.";
 
 typedef struct run_request {
     const td_variant *variant;
     td_problem problem;
     td_dtype dtype;                          /* to which the inputs are rounded */
+    int infinite_files, infinite_inputs;     /* NaN or ∞ among the inputs, before and after the rounding */
     const char *output[2];                   /* where O and LSE go; "" = not wanted */
     td_tensor tensors[TD_ATTENTION_TENSORS]; /* the inputs */
     td_allocator allocator;
@@ -111,8 +113,12 @@ static td_status read_input(const td_arguments *arguments, run_request *r, const
     for (int64_t b = 0; b < n[0]; b++)
         for (int64_t h = 0; h < n[1]; h++)
             for (int64_t i = 0; i < n[2]; i++)
-                for (int64_t c = 0; c < n[3]; c++)
-                    td_set(out, b, h, i, c, td_round_to(td_get(&file, b, h, i, c), r->dtype));
+                for (int64_t c = 0; c < n[3]; c++) {
+                    double given = td_get(&file, b, h, i, c), rounded = td_round_to(given, r->dtype);
+                    r->infinite_files |= !isfinite(given);
+                    r->infinite_inputs |= !isfinite(rounded);
+                    td_set(out, b, h, i, c, rounded);
+                }
     r->allocator.free(r->allocator.context, file.data);
     return TD_OK;
 }
@@ -156,11 +162,36 @@ static td_status write_results(const run_request *r, const td_trial *trial, td_e
     return s;
 }
 
+/* NaN or ∞, but for the LSE of a query without keys: that is −∞. */
+static int is_beyond(const td_tensor *t, int is_lse) {
+    for (int64_t b = 0; b < t->size[0]; b++)
+        for (int64_t h = 0; h < t->size[1]; h++)
+            for (int64_t i = 0; i < t->size[2]; i++)
+                for (int64_t c = 0; c < t->size[3]; c++) {
+                    double x = td_get(t, b, h, i, c);
+                    if (!isfinite(x) && !(is_lse && x < 0)) return 1;
+                }
+    return 0;
+}
+
+static void note_overflow(const run_request *r, const td_trial *trial) {
+    if (r->infinite_files) return;
+    for (int o = 0; o < 2; o++)
+        if (r->output[o][0] && is_beyond(&trial->tensors[o == 0 ? TD_O : TD_LSE], o == 1)) {
+            fprintf(stderr,
+                    "tandem run: note: %s holds NaN or infinity though the inputs are finite: a value or a score is "
+                    "beyond the range of %s\n",
+                    o == 0 ? "O" : "LSE", td_dtype_name(r->infinite_inputs ? r->dtype : r->variant->dtype));
+            return;
+        }
+}
+
 static td_status compute(run_request *r, td_error *err) {
     td_trial trial;
     td_status s = td_trial_of(&trial, r->variant, &r->problem, r->tensors, &r->allocator, err);
     if (s != TD_OK) return s;
     if ((s = td_trial_verify(&trial, err)) == TD_OK) s = write_results(r, &trial, err);
+    if (s == TD_OK) note_overflow(r, &trial);
     td_trial_free(&trial);
     return s;
 }
@@ -191,9 +222,13 @@ int td_command_run(int argc, char **argv) {
     char shown[48];
     int named = argc > 0 && !strcmp(argv[0], "attention_forward");
     int asks = argc > 0 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"));
+    if (argc == 0) {
+        td_fail(&err, TD_BAD_PARAM, "OPERATION: not given; must be attention_forward");
+        return td_exit_with("run", &err);
+    }
     if (!named && !asks) {
         td_fail(&err, TD_BAD_PARAM, "'%s': no operation that can be run; legal is attention_forward",
-                td_shown(argc > 0 ? argv[0] : "", shown, sizeof shown));
+                td_shown(argv[0], shown, sizeof shown));
         return td_exit_with("run", &err);
     }
     td_status s = td_arguments_parse(&arguments, command, options, argc - named, argv + named, &err);

@@ -24,9 +24,10 @@ const char *td_variant_name(td_op op, int i);
 
 /* O = softmax(scale · Q Kᵀ, masked) V and LSE, by the variant of that name; see attention.h for shapes and meaning.
  * Any dtypes and strides: inputs that are not of the variant's dtype are copied, rounded once; results are rounded once
- * to their tensor's dtype. A result that is not wanted is NULL, or has data NULL; one at least must be wanted. Outputs
- * must not overlap inputs or each other. Workspace and copies come from `allocator` (NULL = malloc) and are given back.
- * TD_BAD_PARAM, TD_UNSUPPORTED (by this variant) or TD_NO_MEMORY leave the outputs untouched. */
+ * to their tensor's dtype. A result that is not wanted is NULL, or has data NULL; one at least must be wanted. An
+ * output whose range of memory, from its lowest to its highest element, overlaps an input's or the other's is refused.
+ * Workspace and copies come from `allocator` (NULL = malloc) and are given back. TD_BAD_PARAM, TD_UNSUPPORTED (by this
+ * variant) or TD_NO_MEMORY leave the outputs untouched. */
 td_status td_attention_forward(const char *variant, const td_attention_problem *problem, const td_tensor *Q,
                                const td_tensor *K, const td_tensor *V, const td_tensor *O, const td_tensor *LSE,
                                const td_allocator *allocator, td_error *err);

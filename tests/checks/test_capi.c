@@ -38,6 +38,19 @@ Test(capi, memory_comes_from_the_allocator_with_its_tag_and_goes_back) {
     }
 }
 
+Test(capi, overlapping_outputs_are_refused_and_untouched) {
+    double x[24] = {1, 2, 3}, y[12];
+    td_tensor in = td_contiguous(x, TD_F64, 1, 1, 4, 3), O = td_contiguous(x + 9, TD_F64, 1, 1, 4, 3);
+    td_tensor LSE = td_contiguous(y, TD_F64, 1, 1, 4, 1);
+    td_attention_problem problem = {1, 1, 1, 4, 4, 3, 1, TD_MASK_NONE, 0};
+    td_error err = {TD_OK, ""};
+    cr_assert_eq(td_attention_forward("dense_f64", &problem, &in, &in, &in, &O, &LSE, NULL, &err), TD_BAD_PARAM);
+    cr_assert_str_eq(err.message, "O, Q: overlap in memory; an output needs memory of its own");
+    cr_assert(x[9] == 0 && x[20] == 0);
+    O.data = x + 12;
+    cr_assert_eq(td_attention_forward("dense_f64", &problem, &in, &in, &in, &O, &LSE, NULL, &err), TD_OK);
+}
+
 Test(capi, the_version_is_the_headers) {
     cr_assert_str_eq(td_version(), TD_VERSION);
 }

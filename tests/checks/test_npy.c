@@ -181,6 +181,21 @@ Test(npy, malicious_headers) {
     cr_assert_eq(td_memory_allocations(memory), 0, "nothing is allocated for a file that is refused");
 }
 
+Test(npy, padding_is_not_shown) {
+    static const char *const cases[][2] = {
+        {"garbage                             \n", "not a legal .npy header: no '{' at 'garbage'"},
+        {"{'descr': '<f4', 'shape': (2,), }   \n", "not a legal .npy header: fortran_order is missing"},
+        {"{'descr': '<f4'                     \n", "not a legal .npy header: no ',' or '}'"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        td_tensor t;
+        td_error err = {0};
+        write_npy(1, cases[i][0], NULL, 0);
+        cr_expect_eq(td_npy_read(path, &allocator, &t, &err), TD_IO);
+        const char *colon = strchr(err.message, ':');
+        cr_expect(colon && !strcmp(colon + 2, cases[i][1]), "%s", err.message);
+    }
+}
+
 Test(npy, a_file_cut_anywhere_is_refused) {
     const float data[2] = {1, 2};
     for (int version = 1; version <= 2; version++) {

@@ -124,6 +124,16 @@ Test(operations, tensors_are_checked_against_the_problem) {
     REFUSED(bad[TD_O].stride[2] = 0, "O: stride 2 is 0");
     REFUSED(bad[TD_Q].stride[1] = INT64_MAX, "Q: strides");
     REFUSED(bad[TD_Q].stride[2] = INT64_MIN, "Q: strides");
+    REFUSED(bad[TD_O].data = q, "O, Q: overlap");
+    REFUSED(bad[TD_O].data = q + 11, "O, Q: overlap");
+    REFUSED(bad[TD_K].data = o + 11, "O, K: overlap");
+    REFUSED(bad[TD_V].data = o + 12, "O, V: overlap"); /* its last stride is negative: it begins at o + 11 */
+    REFUSED(bad[TD_LSE].data = o + 11, "O, LSE: overlap");
+    good[TD_K].data = o + 12, good[TD_V].data = o + 25, good[TD_LSE].data = o + 32;
+    REFUSED(bad[TD_V].data = o + 32, "LSE, V: overlap");
+    cr_assert_eq(td_tensors_validate(&p, good, &err), TD_OK, "neighbours do not overlap: %s", err.message);
+    good[TD_V] = good[TD_K];
+    cr_assert_eq(td_tensors_validate(&p, good, &err), TD_OK, "inputs may share memory: %s", err.message);
 #undef REFUSED
     p.attention.Tq = p.attention.Tk = 0;
     for (int t = 0; t <= TD_LSE; t++) {

@@ -99,6 +99,38 @@ Test(command_run, non_finite_results_are_results) {
     td_memory_delete(memory);
 }
 
+Test(command_run, a_result_beyond_the_range_of_the_type_is_noted) {
+    support_result result;
+    run(NULL, &result, "VARIANT=dense_fp16", "OUT=o.npy", "LSE=l.npy", NULL);
+    cr_expect_eq(result.status, 0);
+    cr_expect_str_eq(result.err, "", "finite results");
+    write_array("q.npy", 1, 2, 3, 4, 20000); /* up to 60000 */
+    write_array("k.npy", 1, 1, 5, 4, 20000);
+    run(NULL, &result, "VARIANT=dense_fp16", "OUT=o.npy", "LSE=l.npy", NULL);
+    support_refused(&result, 0, "note: O holds NaN or infinity though the inputs are finite");
+    cr_expect(strstr(result.err, "beyond the range of fp16"), "%s", result.err);
+    cr_expect_eq(support_entries(folder), INPUTS + 2, "both results are written");
+    write_array("v.npy", 1, 1, 5, 4, 1e6);
+    run(NULL, &result, "VARIANT=dense_f64", "OUT=o.npy", "DTYPE=fp16", NULL);
+    support_refused(&result, 0, "beyond the range of fp16");
+    write_array("v.npy", 1, 1, 5, 4, INFINITY);
+    run(NULL, &result, "VARIANT=dense_fp16", "OUT=o.npy", NULL, NULL);
+    cr_expect_str_eq(result.err, "", "no note on what the inputs explain");
+    write_array("k.npy", 1, 1, 0, 4, 1);
+    write_array("v.npy", 1, 1, 0, 4, 1);
+    run(NULL, &result, "VARIANT=dense_f64", "LSE=l.npy", NULL, NULL);
+    cr_expect_eq(result.status, 0);
+    cr_expect_str_eq(result.err, "", "without keys LSE is -inf by definition");
+}
+
+Test(command_run, the_operation_must_be_given) {
+    support_result result;
+    support_tandem(NULL, &result, "run");
+    refused(&result, 2, "OPERATION: not given; must be attention_forward", INPUTS);
+    support_tandem(NULL, &result, "run", "gelu");
+    refused(&result, 2, "'gelu': no operation that can be run; legal is attention_forward", INPUTS);
+}
+
 Test(command_run, bad_parameters) {
     static const struct {
         char *a, *b;
@@ -133,8 +165,6 @@ Test(command_run, bad_parameters) {
     refused(&result, 2, "out, lse: neither is given", INPUTS);
     run(NULL, &result, "VARIANT=dense_f64", "OUT=./k.npy", NULL, NULL);
     refused(&result, 2, "out: is the same file as k", INPUTS);
-    support_tandem(NULL, &result, "run");
-    refused(&result, 2, "legal is attention_forward", INPUTS);
     support_tandem(NULL, &result, "run", "attention\nbackward");
     refused(&result, 2, "'attention?backward'", INPUTS);
 }
