@@ -22,7 +22,7 @@ td_status td_fixture_parse(const char *text, td_fixture *out, td_error *err) {
 }
 
 int td_fixture_is_adversarial(td_fixture fixture) {
-    return fixture == TD_FIXTURE_EQUAL || fixture == TD_FIXTURE_ONE_HOT;
+    return fixture == TD_FIXTURE_EQUAL || fixture == TD_FIXTURE_ONE_HOT || fixture == TD_FIXTURE_OUTLIER;
 }
 
 double td_fixture_value(td_fixture fixture, uint64_t seed, int tensor, const td_tensor *shape, int64_t b, int64_t h,

@@ -16,7 +16,8 @@ typedef enum td_fixture {
 
 const char *td_fixture_name(td_fixture fixture);
 td_status td_fixture_parse(const char *text, td_fixture *out, td_error *err);
-/* True for fixtures whose rounding errors do not average (one-hot, equal): the verdict then uses HARD, not GATE. */
+/* True for fixtures whose rounding errors do not average, so that the verdict uses HARD, not GATE: equal and one-hot
+ * terms round alike, and behind an outlier's large term a long sum of small ones is rounded in one direction. */
 int td_fixture_is_adversarial(td_fixture fixture);
 /* Value of element (b,h,i,j) of tensor number `tensor` (TD_Q …) before rounding to its dtype. */
 double td_fixture_value(td_fixture fixture, uint64_t seed, int tensor, const td_tensor *shape, int64_t b, int64_t h,

@@ -31,6 +31,7 @@ static const td_operation operations[TD_OPS] = {
          5,
          {{"Q", TD_Q, 0, 0}, {"K", TD_K, 0, 0}, {"V", TD_V, 0, 0}, {"O", TD_O, 1, 0}, {"LSE", TD_LSE, 1, 1}},
          "dense_f64",
+         "online_f64",
          attention_shape},
     [TD_OP_ATTENTION_BACKWARD] = {"attention_backward",
                                   9,
@@ -44,10 +45,12 @@ static const td_operation operations[TD_OPS] = {
                                    {"dK", TD_DK, 1, 0},
                                    {"dV", TD_DV, 1, 0}},
                                   "backward_dense_f64",
+                                  NULL,
                                   attention_shape},
-    [TD_OP_GEMM] = {"gemm", 3, {{"A", TD_A, 0, 0}, {"B", TD_B, 0, 0}, {"C", TD_C, 1, 0}}, "gemm_naive_f64", gemm_shape},
-    [TD_OP_SOFTMAX] = {"softmax", 2, {{"X", TD_X, 0, 0}, {"Y", TD_Y, 1, 0}}, "softmax_f64", rows_shape},
-    [TD_OP_GELU] = {"gelu", 2, {{"X", TD_X, 0, 0}, {"Y", TD_Y, 1, 0}}, "gelu_f64", rows_shape},
+    [TD_OP_GEMM] =
+        {"gemm", 3, {{"A", TD_A, 0, 0}, {"B", TD_B, 0, 0}, {"C", TD_C, 1, 0}}, "gemm_naive_f64", NULL, gemm_shape},
+    [TD_OP_SOFTMAX] = {"softmax", 2, {{"X", TD_X, 0, 0}, {"Y", TD_Y, 1, 0}}, "softmax_f64", NULL, rows_shape},
+    [TD_OP_GELU] = {"gelu", 2, {{"X", TD_X, 0, 0}, {"Y", TD_Y, 1, 0}}, "gelu_f64", NULL, rows_shape},
 };
 
 const td_operation *td_operation_of(td_op op) {

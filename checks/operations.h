@@ -22,6 +22,7 @@ typedef struct td_operation {
     int tensors;
     td_tensor_role role[TD_MAX_TENSORS];
     const char *reference; /* the name of the oracle variant */
+    const char *second;    /* another evaluation in double, which judges the oracle itself; NULL = there is none */
     void (*shape)(const td_problem *problem, int tensor, int64_t size[4]);
 } td_operation;
 

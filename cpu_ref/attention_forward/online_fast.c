@@ -1,5 +1,6 @@
 /* online_f32_fast: choose the fastest instruction set that this machine has, and share the tiles out to the threads. */
 #include "online_fast.h"
+#include "query_tile.h"
 #include <omp.h>
 
 const td_fast_level *const td_fast_levels[] = {
@@ -51,7 +52,7 @@ td_status td_fast_run(const td_fast_level *level, const td_problem *problem, con
 
 static td_status supports(const td_problem *problem, td_error *why) {
     int64_t block = problem->attention.block;
-    if (block <= TD_FAST_MAX_BLOCK) return TD_OK;
+    if (block <= TD_FAST_MAX_BLOCK) return td_scale_fits_float(problem, why);
     return td_fail(why, TD_UNSUPPORTED, "block = %lld: a block must fit in cache, so at most %d keys", (long long)block,
                    TD_FAST_MAX_BLOCK);
 }

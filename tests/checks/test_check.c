@@ -281,7 +281,7 @@ Test(check, narrower_inputs_are_the_same_values_in_every_variant) {
         r.output[1].worst[0] = 0;
         lse[k] = r.output[0].max_abs;
     }
-    cr_assert(lse[0] == 0 && lse[1] > 0 && lse[1] < 1e-6 && lse[2] > lse[1]);
+    cr_assert(lse[0] < 1e-12 && lse[1] > lse[0] && lse[1] < 1e-6 && lse[2] > lse[1]);
 }
 
 Test(check, nothing_to_compare_passes_and_says_so) {
@@ -302,7 +302,52 @@ Test(check, scores_beyond_fp16_are_skipped_with_the_reason) {
     td_check_result r = checked(td_variant_find("dense_fp16"), &p, NULL);
     cr_assert(r.verdict == TD_SKIP && strstr(r.reason, "beyond the range of fp16"), "%s", r.reason);
     r = checked(td_variant_find("dense_bf16"), &p, NULL);
-    cr_assert_neq(r.verdict, TD_SKIP, "bf16 holds them");
+    cr_assert(r.verdict == TD_SKIP && strstr(r.reason, "rounded to bf16 they move"), "%s", r.reason);
+    p.attention.scale = 100;
+    r = checked(td_variant_find("dense_bf16"), &p, NULL);
+    cr_assert_neq(r.verdict, TD_SKIP, "the bound still holds");
+    cr_assert_neq(r.verdict, TD_FAIL);
+}
+
+Test(check, long_sums_behind_an_outlier_are_within_the_bound_of_every_right_variant) {
+    td_problem p = problem_of(64, 2500, 4, TD_MASK_NONE);
+    const td_variant *v;
+    for (int k = 0; (v = td_variant_at(k)); k++) {
+        if (v->op != TD_OP_ATTENTION_FORWARD || v->backend != TD_CPU || v->mistake) continue;
+        td_check_options o = td_check_defaults(v);
+        o.fixture = TD_FIXTURE_OUTLIER;
+        cr_assert_neq(checked(v, &p, &o).verdict, TD_FAIL, "%s", v->name);
+    }
+}
+
+static td_status half_the_scale(const td_problem *problem, const td_tensor *tensors, void *workspace, void *stream,
+                                td_error *err) {
+    td_problem p = *problem;
+    p.attention.scale /= 2;
+    return td_variant_find("dense_f64")->run(&p, tensors, workspace, stream, err);
+}
+
+Test(check, the_reference_is_not_its_own_judge) {
+    td_problem p = problem_of(33, 33, 16, TD_MASK_CAUSAL_TOP_LEFT);
+    const td_variant *oracle = td_variant_find("dense_f64"), *second = td_variant_find("online_f64");
+    td_check_result r = checked(oracle, &p, NULL);
+    cr_assert(r.verdict == TD_PASS && r.output[0].max_abs > 0, "compared with itself the error would be 0");
+    td_variant wrong = *second; /* a wrong oracle shows in what it calls wrong, and when it is judged itself */
+    wrong.run = half_the_scale;
+    wrong.workspace_bytes = oracle->workspace_bytes;
+    cr_assert_eq(checked(&wrong, &p, NULL).verdict, TD_FAIL);
+    td_problem m = {.op = TD_OP_SOFTMAX, .matrix = {4, 5, 0}};
+    r = checked(td_variant_find("softmax_f64"), &m, NULL);
+    cr_assert(r.verdict == TD_SKIP && strstr(r.reason, "the reference"), "%s", r.reason);
+}
+
+Test(check, every_float_variant_refuses_a_scale_that_float_cannot_hold) {
+    td_problem p = problem_of(5, 5, 4, TD_MASK_NONE);
+    p.attention.scale = 1e-60;
+    const td_variant *v;
+    for (int k = 0; (v = td_variant_at(k)); k++)
+        if (v->op == TD_OP_ATTENTION_FORWARD && v->backend == TD_CPU && v->rounding.arithmetic == TD_F32)
+            cr_assert_eq(checked(v, &p, NULL).verdict, TD_SKIP, "%s", v->name);
 }
 
 Test(check, what_is_inherent_stands_beside_the_error) {

@@ -49,6 +49,7 @@ Test(check_can_fail, one_element_off_by_three_tolerances_fails_in_every_variant)
         for (int b = 0; b < 2; b++) { /* by GATE, and by HARD */
             td_fixture f = b == 0 ? TD_FIXTURE_NORMAL : TD_FIXTURE_ONE_HOT;
             td_check_result right = checked(inner, f);
+            if (right.verdict == TD_SKIP && strstr(right.reason, "it is the reference")) continue;
             cr_assert_eq(right.uses_hard, b);
             cr_assert(right.verdict == TD_PASS || right.verdict == TD_MARGINAL, "%s: %s", inner->name, right.reason);
             for (int k = 0; k < right.outputs; k++, outputs++) {
