@@ -65,6 +65,9 @@ Test(lesson_1, shares_and_memory_add_up) {
 }
 
 Test(lesson_1, refuses_a_model_that_cannot_be) {
+    char folder[64];
+    support_folder(folder);
+    support_child there = {.folder = folder};
     support_result r;
     static const struct {
         char *given[2];
@@ -77,9 +80,10 @@ Test(lesson_1, refuses_a_model_that_cannot_be) {
         {{"T=0", "B=1"}, "T=0: must be"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        support_tandem(NULL, &r, "lesson", "1", bad[i].given[0], bad[i].given[1]);
+        support_tandem(&there, &r, "lesson", "1", bad[i].given[0], bad[i].given[1]);
         cr_assert_eq(r.status, 2, "%s: %d", bad[i].said, r.status);
         cr_assert_not_null(strstr(r.err, bad[i].said), "%s", r.err);
         cr_assert_eq(strchr(r.err, '\n'), r.err + strlen(r.err) - 1, "one line: %s", r.err);
     }
+    support_folder_remove(folder);
 }

@@ -30,13 +30,17 @@ Test(lesson_2, runs_to_its_end_and_writes_what_it_says) {
 }
 
 Test(lesson_2, refuses_what_it_cannot_place) {
+    char folder[64];
+    support_folder(folder);
+    support_child there = {.folder = folder};
     support_result r;
-    support_tandem(NULL, &r, "lesson", "2", "T=0");
+    support_tandem(&there, &r, "lesson", "2", "T=0");
     support_refused(&r, 2, "T=0: must be");
-    support_tandem(NULL, &r, "lesson", "2", "N=5000");
+    support_tandem(&there, &r, "lesson", "2", "N=5000");
     support_refused(&r, 2, "N=5000: must be");
-    support_tandem(NULL, &r, "lesson", "2", "K=63");
+    support_tandem(&there, &r, "lesson", "2", "K=63");
     support_refused(&r, 2, "K=63: must be");
-    support_tandem(NULL, &r, "lesson", "2", "ELEMENTS=0");
+    support_tandem(&there, &r, "lesson", "2", "ELEMENTS=0");
     support_refused(&r, 2, "ELEMENTS=0: must be");
+    support_folder_remove(folder);
 }

@@ -24,7 +24,7 @@ Test(lesson_3, runs_to_its_end_and_writes_what_it_says) {
 }
 
 Test(lesson_3, takes_own_tensors_and_refuses_half_of_them) {
-    char folder[64], q[96], k[96], v[96];
+    char folder[64], q[96], k[96], v[96], out[96];
     double data[17 * 3];
     td_error err;
     support_folder(folder);
@@ -34,11 +34,12 @@ Test(lesson_3, takes_own_tensors_and_refuses_half_of_them) {
     snprintf(q, sizeof q, "Q=%s/q.npy", folder);
     snprintf(k, sizeof k, "K=%s/k.npy", folder);
     snprintf(v, sizeof v, "V=%s/v.npy", folder);
+    snprintf(out, sizeof out, "OUT=%s", folder);
     support_result r;
-    support_tandem(NULL, &r, "lesson", "3", q, k, v, "BLOCK=4");
+    support_tandem(NULL, &r, "lesson", "3", q, k, v, "BLOCK=4", out);
     cr_assert_eq(r.status, 0, "%s", r.err);
     cr_assert_not_null(strstr(r.out, "PASS"), "%s", r.out);
-    support_tandem(NULL, &r, "lesson", "3", q, k);
+    support_tandem(NULL, &r, "lesson", "3", q, k, out);
     cr_assert_eq(r.status, 2);
     cr_assert_not_null(strstr(r.err, "V: missing"), "%s", r.err);
     support_folder_remove(folder);
