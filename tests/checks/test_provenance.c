@@ -1,13 +1,11 @@
 /* A record says where it comes from, in full. */
 #include "../../checks/provenance.h"
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../support.h"
 
 Test(provenance, every_key_reaches_the_file) {
-    char path[] = "/tmp/tandem_provenance_XXXXXX", text[1024] = "";
-    int fd = mkstemp(path);
-    cr_assert_geq(fd, 0);
+    char folder[64];
+    support_folder(folder);
+    const char *path = support_path(folder, "record.csv");
     td_record *record = td_record_new();
     td_record_provenance(record, "a device", "make lesson-3 T=64");
     td_record_row(record);
@@ -15,13 +13,12 @@ Test(provenance, every_key_reaches_the_file) {
     td_error err;
     cr_assert_eq(td_record_write_csv(record, path, &err), TD_OK, "%s", err.message);
     td_record_delete(record);
-    FILE *in = fopen(path, "r");
-    cr_assert_not_null(in);
-    text[fread(text, 1, sizeof text - 1, in)] = '\0';
-    fclose(in);
-    remove(path);
+    char *text = support_read(path);
+    cr_assert_not_null(text);
+    support_folder_remove(folder);
     static const char *const lines[] = {"# device: a device\n", "# threads: ", "# date: 20",
                                         "# commit: ", "# command: make lesson-3 T=64\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         cr_assert_not_null(strstr(text, lines[i]), "%s", lines[i]);
+    free(text);
 }
