@@ -1,5 +1,6 @@
 # How sources become $(BUILD)/tandem, $(BUILD)/libtandem.so and $(BUILD)/tests. Called by the Makefile, which sets BUILD.
 # The optional libraries used are those that pkg-config finds; what needs another says so when it runs.
+$(if $(BUILD),,$(error BUILD is empty: it must name a folder; call the Makefile beside README.md))
 CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
 
