@@ -13,25 +13,48 @@ endif
 sanitize := $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 flags := -std=c17 -Wall -Wextra -Wpedantic -Werror -fopenmp -fPIC -ffp-contract=off -Iinclude -D_GNU_SOURCE \
 	$(defines) $(found_cflags) $(sanitize) $(CPPFLAGS) $(CFLAGS)
-link = $(CC) $(flags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(found_libs) $(LDLIBS) -lm -lpthread
+link = $(CC) $(flags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(found_libs) $(cuda_libs) $(LDLIBS) -lm -lpthread
 
-library := $(shell find cpu_ref checks -name '*.c')
+# A rung of gpu/ is compiled twice: by nvcc where there is one, and for the emulator. The latter's flags are fixed, since
+# the emulator counts the loads and stores that the compiler leaves: -fsanitize=thread makes it call out at each (our
+# own functions answer, not the sanitizer's), and is given to no other file, nor to the linker.
+NVCC ?= $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
+rungs := $(shell find gpu -name '*.cu' -not -path 'gpu/emu/*')
+emulate := -x c++ -std=c++20 -O1 -g -fsanitize=thread -fsanitize=alignment -fsanitize-undefined-trap-on-error -DTD_EMULATE -fno-exceptions -fno-rtti \
+	-fno-threadsafe-statics -Wall -Wextra -Werror -Wno-unknown-pragmas -ffp-contract=off -fopenmp -fPIC -Iinclude -Igpu
+nvcc_flags := -std=c++20 -O3 -lineinfo -gencode=arch=compute_90a,code=sm_90a -Xcompiler -fPIC,-Wall,-Wextra -Werror \
+	all-warnings -Iinclude -Igpu
+ifneq ($(and $(NVCC),$(if $(SAN),,yes)),)
+cuda_home := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+cuda_libs := -L$(cuda_home)/lib64 -Wl,-rpath,$(cuda_home)/lib64 -lcudart -lcublas -lcupti -lstdc++
+cuda_objects := $(patsubst %.cu,$(BUILD)/obj/cuda/%.o,$(rungs))
+endif
+no_cuda := $(if $(cuda_objects),gpu/no_cuda.c)
+
+library := $(filter-out $(no_cuda),$(shell find cpu_ref gpu checks -name '*.c'))
 program := $(shell find lessons -name '*.c' -not -path '*/exercise/*')
 tests := $(shell find tests -name '*.c' -not -path 'tests/cheats/*')
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+gpu_objects := $(cuda_objects) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(rungs))
 
 .PHONY: all tests always
 all: $(BUILD)/tandem $(BUILD)/libtandem.so
 tests: $(BUILD)/tests
 
 say = $(if $(VERBOSE),,@echo '  $(1) $(2)';)
-$(BUILD)/tandem: $(call object,$(program) $(library)) $(BUILD)/sources
+$(BUILD)/tandem: $(call object,$(program) $(library)) $(gpu_objects) $(BUILD)/sources
 	$(call say,LD,$@)$(link)
-$(BUILD)/libtandem.so: $(call object,$(library)) $(BUILD)/sources
+$(BUILD)/libtandem.so: $(call object,$(library)) $(gpu_objects) $(BUILD)/sources
 	$(call say,LD,$@)$(link) -shared
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(flags) -MMD -MP -c -o $@ $<
+$(BUILD)/obj/cuda/%.o: %.cu $(BUILD)/flags checks/build.mk
+	@mkdir -p $(@D)
+	$(call say,NVCC,$<)$(NVCC) $(nvcc_flags) -MMD -MP -c -o $@ $<
+$(BUILD)/obj/emulated/%.o: %.cu $(BUILD)/flags checks/build.mk
+	@mkdir -p $(@D)
+	$(call say,EMU,$<)$(CXX) $(emulate) -MMD -MP -c -o $@ $<
 # online_f32_fast is one body compiled for several instruction sets, chosen at run time; a·b + c in it rounds once.
 fast := $(BUILD)/obj/cpu_ref/attention_forward/online_fast_
 $(fast)avx512.o $(fast)avx2.o $(fast)base.o: private flags += -O3 -ffp-contract=fast
@@ -43,10 +66,10 @@ endif
 COMMIT ?= $(or $(shell git describe --always --dirty --abbrev=12 2>/dev/null),unknown)
 $(BUILD)/obj/checks/provenance.o: private flags += -DTD_COMMIT='"$(COMMIT)"'
 $(BUILD)/obj/checks/provenance.o: $(BUILD)/commit
--include $(patsubst %.o,%.d,$(call object,$(library) $(program) $(tests)))
+-include $(patsubst %.o,%.d,$(call object,$(library) $(program) $(tests)) $(gpu_objects))
 
 ifeq ($(shell $(PKG_CONFIG) --exists criterion 2>/dev/null && echo yes),yes)
-$(BUILD)/tests: $(call object,$(tests) $(library)) $(BUILD)/sources
+$(BUILD)/tests: $(call object,$(tests) $(library)) $(gpu_objects) $(BUILD)/sources
 	$(call say,LD,$@)$(link) $(shell $(PKG_CONFIG) --libs criterion)
 else
 $(BUILD)/tests:
@@ -55,8 +78,8 @@ $(BUILD)/tests:
 endif
 
 # Change the flags and everything is compiled anew; add or remove a source and everything is linked anew.
-$(BUILD)/flags: text = $(CC) $(flags)
-$(BUILD)/sources: text = $(sort $(library) $(program) $(tests)) $(LDFLAGS) $(found_libs) $(LDLIBS)
+$(BUILD)/flags: text = $(CC) $(flags) $(CXX) $(emulate) $(NVCC) $(nvcc_flags)
+$(BUILD)/sources: text = $(sort $(library) $(program) $(tests) $(rungs)) $(LDFLAGS) $(found_libs) $(cuda_libs) $(LDLIBS)
 $(BUILD)/commit: text = $(COMMIT)
 $(BUILD)/flags $(BUILD)/sources $(BUILD)/commit: always
 	@mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(text))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(text))' >$@

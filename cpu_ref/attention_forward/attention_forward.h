@@ -3,7 +3,7 @@
 #define TANDEM_CPU_ATTENTION_FORWARD_H
 
 #include "../libm.h"
-#include "tandem/variant.h"
+#include "tandem/attention_cost.h"
 #include <omp.h>
 
 extern const td_variant td_attention_forward_dense_f64, td_attention_forward_online_f64;
@@ -43,33 +43,6 @@ static inline int td_thread_slots(int64_t pieces) {
 static inline int td_threads(int64_t pieces) {
     int slots = td_thread_slots(pieces), set = omp_get_max_threads();
     return set < slots ? set : slots;
-}
-
-/* 4·d floating-point operations for each allowed (query, key) pair of each query head. */
-static inline double td_attention_forward_flops(const td_problem *problem) {
-    const td_attention_problem *a = &problem->attention;
-    return 4.0 * (double)a->d * (double)td_allowed_pairs(a->mask, a->Tq, a->Tk) * (double)(a->B * a->Hq);
-}
-
-/* Elements of Q, K, V read once and O written once, plus LSE; the caller of bytes() multiplies by nothing more. */
-static inline double td_attention_forward_elements(const td_problem *problem) {
-    const td_attention_problem *a = &problem->attention;
-    return (double)a->B * (double)a->d * (2.0 * (double)(a->Hq * a->Tq) + 2.0 * (double)(a->Hkv * a->Tk));
-}
-
-static inline double td_attention_forward_bytes(const td_problem *problem) {
-    const td_attention_problem *a = &problem->attention;
-    return 8.0 * (td_attention_forward_elements(problem) + (double)(a->B * a->Hq * a->Tq));
-}
-
-static inline double td_attention_forward_bytes_f32(const td_problem *problem) {
-    return td_attention_forward_bytes(problem) / 2;
-}
-
-/* 16-bit Q, K, V, O and a float32 LSE. */
-static inline double td_attention_forward_bytes_16bit(const td_problem *problem) {
-    const td_attention_problem *a = &problem->attention;
-    return 2.0 * td_attention_forward_elements(problem) + 4.0 * (double)(a->B * a->Hq * a->Tq);
 }
 
 #endif

@@ -7,6 +7,10 @@
 #include "attention.h"
 #include "status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum td_op {
     TD_OP_ATTENTION_FORWARD = 0,
     TD_OP_ATTENTION_BACKWARD,
@@ -57,8 +61,9 @@ typedef struct td_variant {
     td_status (*supports)(const td_problem *problem, td_error *why);
     size_t (*workspace_bytes)(const td_problem *problem);
     /* Inputs are read-only, each with its own strides; outputs may have any dtype (the result is rounded once to it)
-     * and any strides. `workspace` has workspace_bytes() bytes, aligned to 64, holding garbage. `stream` is a
-     * cudaStream_t for CUDA variants and NULL otherwise. An output whose data is NULL is not wanted. */
+     * and any strides. `workspace` has workspace_bytes() bytes, aligned to 64, holding garbage. A CUDA or emulated
+     * variant is given memory and the stream of its device (device.h), and may return before its work is done. An
+     * output whose data is NULL is not wanted. */
     td_status (*run)(const td_problem *problem, const td_tensor *tensors, void *workspace, void *stream, td_error *err);
     double (*flops)(const td_problem *problem); /* counted as the operation needs it, not as the variant spends it */
     double (*bytes)(const td_problem *problem); /* compulsory: each input once and each output once, in the dtype */
@@ -74,5 +79,13 @@ static inline size_t td_no_workspace(const td_problem *problem) {
 extern const td_variant *const td_cpu_variants[];
 /* The deliberately wrong ones, whose `mistake` is set: in double, on the CPU. */
 extern const td_variant *const td_cpu_mistakes[];
+/* The rungs of gpu/, the same sources twice: for a GPU, "gpu_…" (empty where nvcc was missing), and for the emulator,
+ * "emu_…". */
+extern const td_variant *const td_cuda_variants[];
+extern const td_variant *const td_emulated_variants[];
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,4 @@
+/* What -fsanitize=thread makes emulated code call at each load and store. */
+
+void __tsan_init(void) {
+}

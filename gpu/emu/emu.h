@@ -1,0 +1,42 @@
+/* The emulator as the harness sees it: what kernels did, and whether they did it rightly. gpu/emu/cuda.h is the side
+ * that kernels see.
+ *
+ * A launch that does something wrong returns TD_WRONG from TD_LAUNCH with one line: the fault, the kernel, block,
+ * thread and address (named by its allocation, or as shared memory, with the offset). Faults: two threads meet at an
+ * address of global or shared memory with no barrier between (a race, unless both read or both are atomic); an access
+ * outside what the kernel may touch; one that is not aligned to its size; a read of a byte that nobody wrote; a barrier
+ * or warp operation that not all its threads reach; more threads or shared memory than a block may have. */
+#ifndef TANDEM_GPU_EMU_H
+#define TANDEM_GPU_EMU_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct td_emulated_counts {
+    int64_t launches, blocks, threads;
+    int64_t global_bytes_read, global_bytes_written; /* as the threads ask for them */
+    /* Warp requests: one instruction of the up to 32 threads of a warp. Sectors: distinct pieces of 32 bytes that a
+     * request touches, which is what the L1 cache is asked for. */
+    int64_t global_load_requests, global_load_sectors, global_store_requests, global_store_sectors;
+    int64_t global_atomics; /* by thread */
+    int64_t shared_load_requests, shared_store_requests;
+    /* Passes that shared memory needs beyond one for each 128 bytes that a request must move at least: bank conflicts.
+     */
+    int64_t shared_load_conflicts, shared_store_conflicts;
+    int64_t barriers; /* __syncthreads, counted once a block */
+    int64_t shuffles; /* warp requests */
+} td_emulated_counts;
+
+/* Counting costs time, so it is off at first. */
+void td_emulated_counting(int on);
+void td_emulated_counts_reset(void);
+/* Since the reset: of the kernel whose name begins with `kernel`, or of all (NULL). */
+td_emulated_counts td_emulated_counts_of(const char *kernel);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
