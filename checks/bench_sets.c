@@ -15,11 +15,9 @@ static td_status add_set(td_bench_sets *sets, const td_trial_plan *plan, const t
     if (status) return status;
     /* Other memory is what rotating is for, and each run gets a new row: drawing every set anew would only take long.
      */
-    if (sets->count == 0)
-        td_trial_draw(trial, TD_FIXTURE_NORMAL, 1, sets->variant->dtype);
-    else
-        td_trial_take(trial, sets->trial[0].tensors);
     sets->count++;
+    if (sets->count == 1) return td_trial_draw(trial, TD_FIXTURE_NORMAL, 1, sets->variant->dtype, err);
+    td_trial_take(trial, sets->trial[0].tensors);
     return TD_OK;
 }
 

@@ -246,8 +246,8 @@ td_status td_check(const td_variant *variant, const td_problem *problem, const t
     td_trial_plan_layout(&plan, variant, problem, options->layout, options->output_dtype);
     td_trial trial;
     if ((s = td_trial_new(&trial, variant, problem, &plan, allocator ? allocator : &plain, err))) return s;
-    td_trial_draw(&trial, options->fixture, options->seed, options->input_dtype);
-    s = with_truth(&trial, result, err);
+    s = td_trial_draw(&trial, options->fixture, options->seed, options->input_dtype, err);
+    if (s == TD_OK) s = with_truth(&trial, result, err);
     td_trial_free(&trial);
     return s;
 }

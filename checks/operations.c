@@ -45,7 +45,7 @@ static const td_operation operations[TD_OPS] = {
                                    {"dK", TD_DK, 1, 0},
                                    {"dV", TD_DV, 1, 0}},
                                   "backward_dense_f64",
-                                  NULL,
+                                  "backward_recompute_f64",
                                   attention_shape},
     [TD_OP_GEMM] =
         {"gemm", 3, {{"A", TD_A, 0, 0}, {"B", TD_B, 0, 0}, {"C", TD_C, 1, 0}}, "gemm_naive_f64", NULL, gemm_shape},

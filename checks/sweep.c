@@ -85,8 +85,9 @@ static td_status scene_new(scene *s, const td_sweep_options *o, const td_variant
     td_trial_plan_layout(&plan, variant, &problem, TD_LAYOUT_CONTIGUOUS, variant->rounding.arithmetic);
     td_status status = td_trial_new(&s->candidate, variant, &problem, &plan, &allocator, err);
     if (status) return status;
-    td_trial_draw(&s->candidate, o->fixture, seed, variant->dtype);
-    status = td_trial_of(&s->truth, td_variant_find("dense_f64"), &problem, s->candidate.tensors, &allocator, err);
+    status = td_trial_draw(&s->candidate, o->fixture, seed, variant->dtype, err);
+    if (status == TD_OK)
+        status = td_trial_of(&s->truth, td_variant_find("dense_f64"), &problem, s->candidate.tensors, &allocator, err);
     if (status)
         td_trial_free(&s->candidate);
     else if ((status = scene_bounds(s, err)))

@@ -2,10 +2,11 @@
 #include "trial.h"
 #include <string.h>
 
-static td_dtype output_dtype_of(const td_variant *variant, int tensor, td_dtype output_dtype) {
+/* LSE, of which 16 bits are too few (it is a logarithm that grows with T), has a type of its own. */
+static td_dtype dtype_of(const td_variant *variant, int tensor, td_dtype others) {
     int is_attention = variant->op == TD_OP_ATTENTION_FORWARD || variant->op == TD_OP_ATTENTION_BACKWARD;
-    if (!is_attention || tensor != TD_LSE) return output_dtype;
-    return variant->dtype == TD_F64 ? TD_F64 : TD_F32; /* 16 bits are too few for a logarithm that grows with T */
+    if (!is_attention || tensor != TD_LSE) return others;
+    return variant->dtype == TD_F64 ? TD_F64 : TD_F32;
 }
 
 void td_trial_plan_layout(td_trial_plan *plan, const td_variant *variant, const td_problem *problem, td_layout layout,
@@ -16,7 +17,7 @@ void td_trial_plan_layout(td_trial_plan *plan, const td_variant *variant, const 
         const td_tensor_role *role = &operation->role[k];
         int64_t n[4];
         operation->shape(problem, role->index, n);
-        td_dtype dtype = role->is_output ? output_dtype_of(variant, role->index, output_dtype) : variant->dtype;
+        td_dtype dtype = dtype_of(variant, role->index, role->is_output ? output_dtype : variant->dtype);
         td_tensor *view = &plan->view[role->index];
         *view = td_contiguous(NULL, dtype, n[0], n[1], n[2], n[3]);
         if (layout == TD_LAYOUT_TRANSPOSED) {
@@ -91,13 +92,30 @@ void td_tensor_copy(const td_tensor *dst, const td_tensor *src) {
                 for (int64_t j = 0; j < n[3]; j++) td_set(dst, b, h, i, j, td_get(src, b, h, i, j));
 }
 
-void td_trial_draw(td_trial *trial, td_fixture fixture, uint64_t seed, td_dtype input_dtype) {
+/* What backward is given of forward, O and LSE: the truth on the same Q, K and V, each rounded once to its tensor's
+ * dtype, so that what is judged is backward alone. */
+static td_status forward_results(td_trial *trial, td_error *err) {
+    const td_variant *forward = td_variant_find(td_operation_of(TD_OP_ATTENTION_FORWARD)->reference);
+    td_problem problem = {.op = TD_OP_ATTENTION_FORWARD, .attention = trial->problem.attention};
+    td_trial truth;
+    if (!forward) return td_fail(err, TD_UNSUPPORTED, "O, LSE: the reference of forward is not in this build");
+    td_status s = td_trial_of(&truth, forward, &problem, trial->tensors, &trial->allocator, err);
+    if (s) return s;
+    for (int k = TD_O; k <= TD_LSE; k++) td_tensor_copy(&trial->tensors[k], &truth.tensors[k]);
+    td_trial_free(&truth);
+    return TD_OK;
+}
+
+td_status td_trial_draw(td_trial *trial, td_fixture fixture, uint64_t seed, td_dtype input_dtype, td_error *err) {
+    int is_backward = trial->problem.op == TD_OP_ATTENTION_BACKWARD;
     for (int k = 0; k < trial->operation->tensors; k++) {
         const td_tensor_role *role = &trial->operation->role[k];
-        if (role->is_output) continue;
+        if (role->is_output || (is_backward && (role->index == TD_O || role->index == TD_LSE))) continue;
         td_fixture_fill_rounded(fixture, seed, role->index, input_dtype, &trial->tensors[role->index]);
     }
-    td_trial_seal(trial);
+    td_status s = is_backward ? forward_results(trial, err) : TD_OK;
+    if (s == TD_OK) td_trial_seal(trial);
+    return s;
 }
 
 void td_trial_take(td_trial *trial, const td_tensor *inputs) {

@@ -23,7 +23,7 @@ typedef struct td_trial {
     td_guarded buffer[TD_MAX_TENSORS], workspace;
 } td_trial;
 
-/* A plan for `layout`: inputs in the variant's dtype, outputs in output_dtype, LSE as check.h says. */
+/* A plan for `layout`: inputs in the variant's dtype, outputs in output_dtype, LSE (either way) as check.h says. */
 void td_trial_plan_layout(td_trial_plan *plan, const td_variant *variant, const td_problem *problem, td_layout layout,
                           td_dtype output_dtype);
 /* A plan that imitates the caller's own tensors: their strides and alignment, outputs' dtypes; where an output's data
@@ -35,8 +35,10 @@ void td_trial_plan_like(td_trial_plan *plan, const td_variant *variant, const td
 td_status td_trial_new(td_trial *trial, const td_variant *variant, const td_problem *problem, const td_trial_plan *plan,
                        const td_allocator *allocator, td_error *err);
 void td_trial_free(td_trial *trial);
-/* Set the inputs, and seal them: drawn from a fixture, or copied from `inputs` (each element rounded once). */
-void td_trial_draw(td_trial *trial, td_fixture fixture, uint64_t seed, td_dtype input_dtype);
+/* Set the inputs, and seal them: drawn from a fixture, or copied from `inputs` (each element rounded once). Backward's
+ * O and LSE are not drawn: they are forward's oracle on the drawn Q, K and V, rounded once to their tensors' dtypes.
+ * That needs memory, and can fail. */
+td_status td_trial_draw(td_trial *trial, td_fixture fixture, uint64_t seed, td_dtype input_dtype, td_error *err);
 void td_trial_take(td_trial *trial, const td_tensor *inputs);
 /* Remember the inputs as they are now: from here on a change of them is a fault. */
 void td_trial_seal(td_trial *trial);

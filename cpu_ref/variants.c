@@ -1,4 +1,5 @@
 /* Every CPU variant, in the order of the syllabus. */
+#include "attention_backward/attention_backward.h"
 #include "attention_forward/attention_forward.h"
 #include "gelu/gelu.h"
 #include "gemm/gemm.h"
@@ -14,6 +15,8 @@ const td_variant *const td_cpu_variants[] = {
     &td_attention_forward_dense_fp16,
     &td_attention_forward_online_fp16,
     &td_attention_forward_online_f32_fast,
+    &td_attention_backward_dense_f64,
+    &td_attention_backward_recompute_f64,
     &td_gemm_naive_f64,
     &td_gemm_naive_f32,
     &td_gemm_blocked_f32,

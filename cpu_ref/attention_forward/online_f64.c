@@ -2,7 +2,7 @@
  *
  * The recurrence of m, l and a (here acc), its derivation and its sources are at the top of online.c. */
 #include "attention_forward.h"
-#include <math.h>
+#include "row_f64.h"
 
 /* Room of one thread, in doubles: acc and the scores of one block; whole cache lines. */
 static int64_t room(const td_attention_problem *a) {
@@ -17,7 +17,7 @@ static size_t workspace_bytes(const td_problem *problem) {
 /* One query row. acc has d places, s those of one block. */
 static void attend_row(const td_attention_problem *a, const td_tensor *t, int64_t b, int64_t h, int64_t i, double *acc,
                        double *s) {
-    const td_tensor *Q = &t[TD_Q], *K = &t[TD_K], *V = &t[TD_V], *O = &t[TD_O], *LSE = &t[TD_LSE];
+    const td_tensor *V = &t[TD_V], *O = &t[TD_O], *LSE = &t[TD_LSE];
     int64_t kv = h / (a->Hq / a->Hkv), n = td_allowed_keys(a->mask, i, a->Tq, a->Tk), block = td_online_block(a);
 
     double m = -INFINITY, l = 0;
@@ -26,9 +26,7 @@ static void attend_row(const td_attention_problem *a, const td_tensor *t, int64_
         int64_t begin = k * block, end = begin + block < n ? begin + block : n;
         double m_new = m; /* NaN scores lose to any number here, and come back through the sum */
         for (int64_t j = begin; j < end; j++) {
-            double dot = 0;
-            for (int64_t c = 0; c < a->d; c++) dot += td_get(Q, b, h, i, c) * td_get(K, b, kv, j, c);
-            s[j - begin] = a->scale * dot;
+            s[j - begin] = td_score_f64(a, t, b, h, i, j);
             m_new = fmax(m_new, s[j - begin]);
         }
         /* nothing but −∞ so far: −∞ − (−∞) would be NaN; shifting by 0 instead gives p = 0 */

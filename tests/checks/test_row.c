@@ -16,7 +16,7 @@ static void solved(td_trial *trial, const td_variant *v, const td_problem *p) {
     td_allocator allocator = td_plain_allocator();
     td_trial_plan_layout(&plan, v, p, TD_LAYOUT_TRANSPOSED, v->dtype);
     cr_assert_eq(td_trial_new(trial, v, p, &plan, &allocator, NULL), TD_OK);
-    td_trial_draw(trial, TD_FIXTURE_NORMAL, 3, v->dtype);
+    cr_assert_eq(td_trial_draw(trial, TD_FIXTURE_NORMAL, 3, v->dtype, NULL), TD_OK);
     cr_assert_eq(td_trial_run(trial, NULL), TD_OK);
 }
 

@@ -45,7 +45,14 @@ static inline attention_case attention_case_new(td_attention_problem a, td_dtype
 }
 
 static inline void attention_case_free(attention_case *x) {
-    for (int k = TD_Q; k <= TD_LSE; k++) free(x->t[k].data);
+    for (int k = 0; k < TD_ATTENTION_TENSORS; k++) free(x->t[k].data);
+}
+
+/* A result's place is a NaN until it is written; one that is not wanted has none. */
+static inline void attention_case_poison(const attention_case *x) {
+    int forward = x->problem.op == TD_OP_ATTENTION_FORWARD;
+    for (int k = forward ? TD_O : TD_DQ; k <= (forward ? TD_LSE : TD_DV); k++)
+        for (int64_t e = 0; x->t[k].data && e < td_count(&x->t[k]); e++) attention_case_set(&x->t[k], e, (double)NAN);
 }
 
 /* Run on poisoned outputs and workspace; what lies behind the workspace must stay as it was. */
@@ -55,8 +62,7 @@ static inline void attention_case_run(const attention_case *x, const td_variant 
     unsigned char *workspace = aligned_alloc(64, (bytes + BAND + 63) / 64 * 64);
     memset(workspace, 0xFF, bytes);
     memset(workspace + bytes, 0x5A, BAND);
-    for (int k = TD_O; k <= TD_LSE; k++)
-        for (int64_t e = 0; e < td_count(&x->t[k]); e++) attention_case_set(&x->t[k], e, (double)NAN);
+    attention_case_poison(x);
     td_error err = {0};
     cr_assert_eq(variant->run(&x->problem, x->t, workspace, NULL, &err), TD_OK, "%s: %s", variant->name, err.message);
     for (int i = 0; i < BAND; i++)
@@ -64,7 +70,7 @@ static inline void attention_case_run(const attention_case *x, const td_variant 
     free(workspace);
 }
 
-/* A contiguous copy of output TD_O or TD_LSE. */
+/* A contiguous copy of an output. */
 static inline double *attention_case_output(const attention_case *x, int output) {
     const td_tensor *t = &x->t[output];
     double *copy = malloc((size_t)td_count(t) * sizeof *copy + 1);

@@ -1,0 +1,35 @@
+/* The CPU variants of attention backward, and what they share.
+ *
+ * With P = softmax(S) and S = scale · Q Kᵀ as in tandem/attention.h, and dO the gradient of O, for one head:
+ *     dV = Pᵀ dO,    dP = dO Vᵀ,    D = rowsum(dO ∘ O),    dS = P ∘ (dP − D),
+ *     dQ = scale · dS K,    dK = scale · dSᵀ Q.
+ * dK and dV of a key/value head are sums over the query heads that read it. A pair that the mask excludes is left out
+ * of every sum by selection, never multiplied by 0: a query without keys has dQ = 0, a key without queries dK = dV = 0,
+ * whatever else its row holds. Source: Dao et al. 2022, appendix B.2 (D in the form of equation 4) and B.4. */
+#ifndef TANDEM_CPU_ATTENTION_BACKWARD_H
+#define TANDEM_CPU_ATTENTION_BACKWARD_H
+
+#include "../attention_forward/attention_forward.h"
+
+extern const td_variant td_attention_backward_dense_f64, td_attention_backward_recompute_f64;
+
+/* Five products of d for each allowed pair (S again, dP, dV, dQ, dK) where forward has two. */
+static inline double td_attention_backward_flops(const td_problem *problem) {
+    return 2.5 * td_attention_forward_flops(problem);
+}
+
+/* Q, K, V, O, dO read once and dQ, dK, dV written once: twice the tensors of forward. LSE is counted apart. */
+static inline double td_attention_backward_elements(const td_problem *problem) {
+    return 2.0 * td_attention_forward_elements(problem);
+}
+
+static inline double td_attention_backward_rows(const td_problem *problem) {
+    const td_attention_problem *a = &problem->attention;
+    return (double)a->B * (double)a->Hq * (double)a->Tq;
+}
+
+static inline double td_attention_backward_bytes(const td_problem *problem) {
+    return 8.0 * (td_attention_backward_elements(problem) + td_attention_backward_rows(problem));
+}
+
+#endif

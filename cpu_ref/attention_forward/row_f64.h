@@ -1,0 +1,42 @@
+/* One query row in double, as the oracles of forward and backward compute it. */
+#ifndef TANDEM_CPU_ROW_F64_H
+#define TANDEM_CPU_ROW_F64_H
+
+#include "tandem/attention.h"
+#include <math.h>
+
+/* One score: scale · q_i·k_j. */
+static inline double td_score_f64(const td_attention_problem *a, const td_tensor *t, int64_t b, int64_t h, int64_t i,
+                                  int64_t j) {
+    int64_t kv = h / (a->Hq / a->Hkv);
+    double dot = 0;
+    for (int64_t c = 0; c < a->d; c++) dot += td_get(&t[TD_Q], b, h, i, c) * td_get(&t[TD_K], b, kv, j, c);
+    return a->scale * dot;
+}
+
+/* p[j] = P_ij for the n keys that query i may read; returns its LSE, −∞ where n = 0. */
+static inline double td_softmax_row_f64(const td_attention_problem *a, const td_tensor *t, int64_t b, int64_t h,
+                                        int64_t i, int64_t n, double *p) {
+    double m = -INFINITY, l = 0; /* NaN scores lose to any number in m, and come back through l */
+    for (int64_t j = 0; j < n; j++) {
+        p[j] = td_score_f64(a, t, b, h, i, j);
+        m = fmax(m, p[j]);
+    }
+    for (int64_t j = 0; j < n; j++) {
+        p[j] = exp(p[j] - m);
+        l += p[j];
+    }
+    for (int64_t j = 0; j < n; j++) p[j] /= l;
+    return n == 0 ? -INFINITY : m + log(l);
+}
+
+/* o[c] = Σ_j p[j] V_jc over the first n keys. */
+static inline void td_values_row_f64(const td_attention_problem *a, const td_tensor *V, int64_t b, int64_t kv,
+                                     int64_t n, const double *p, double *o) {
+    for (int64_t c = 0; c < a->d; c++) {
+        o[c] = 0;
+        for (int64_t j = 0; j < n; j++) o[c] += p[j] * td_get(V, b, kv, j, c);
+    }
+}
+
+#endif
