@@ -13,23 +13,4 @@
 
 extern const td_variant td_attention_backward_dense_f64, td_attention_backward_recompute_f64;
 
-/* Five products of d for each allowed pair (S again, dP, dV, dQ, dK) where forward has two. */
-static inline double td_attention_backward_flops(const td_problem *problem) {
-    return 2.5 * td_attention_forward_flops(problem);
-}
-
-/* Q, K, V, O, dO read once and dQ, dK, dV written once: twice the tensors of forward. LSE is counted apart. */
-static inline double td_attention_backward_elements(const td_problem *problem) {
-    return 2.0 * td_attention_forward_elements(problem);
-}
-
-static inline double td_attention_backward_rows(const td_problem *problem) {
-    const td_attention_problem *a = &problem->attention;
-    return (double)a->B * (double)a->Hq * (double)a->Tq;
-}
-
-static inline double td_attention_backward_bytes(const td_problem *problem) {
-    return 8.0 * (td_attention_backward_elements(problem) + td_attention_backward_rows(problem));
-}
-
 #endif

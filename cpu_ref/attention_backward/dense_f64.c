@@ -18,9 +18,9 @@ static int64_t row_at(const td_attention_problem *a, int64_t b, int64_t h, int64
 /* One query: its rows of P and dS, and dQ. */
 static void query_row(const td_attention_problem *a, const td_tensor *t, int64_t b, int64_t h, int64_t i, double *p,
                       double *dS) {
-    const td_tensor *K = &t[TD_K], *V = &t[TD_V], *dO = &t[TD_DO], *dQ = &t[TD_DQ];
+    const td_tensor *K = &t[TD_K], *V = &t[TD_V], *dO = &t[TD_DO];
     int64_t kv = h / (a->Hq / a->Hkv), n = td_allowed_keys(a->mask, i, a->Tq, a->Tk);
-    double o[256], D = 0; /* d ≤ 256 */
+    double o[256], dq[256], D = 0; /* d ≤ 256 */
 
     td_softmax_row_f64(a, t, b, h, i, n, p);
     td_values_row_f64(a, V, b, kv, n, p, o);
@@ -30,17 +30,14 @@ static void query_row(const td_attention_problem *a, const td_tensor *t, int64_t
         for (int64_t c = 0; c < a->d; c++) dP += td_get(dO, b, h, i, c) * td_get(V, b, kv, j, c);
         dS[j] = p[j] * (dP - D);
     }
-    for (int64_t c = 0; dQ->data && c < a->d; c++) {
-        double sum = 0;
-        for (int64_t j = 0; j < n; j++) sum += dS[j] * td_get(K, b, kv, j, c);
-        td_set(dQ, b, h, i, c, a->scale * sum);
-    }
+    td_values_row_f64(a, K, b, kv, n, dS, dq);
+    td_set_row_f64(&t[TD_DQ], b, h, i, a->scale, dq);
 }
 
 /* One key: its columns of P and dS, in every query head that reads it, give dK and dV. */
 static void key_row(const td_attention_problem *a, const td_tensor *t, int64_t b, int64_t kv, int64_t j,
                     const double *P, const double *dS) {
-    const td_tensor *Q = &t[TD_Q], *dO = &t[TD_DO], *dK = &t[TD_DK], *dV = &t[TD_DV];
+    const td_tensor *Q = &t[TD_Q], *dO = &t[TD_DO];
     int64_t group = a->Hq / a->Hkv;
     double dk[256] = {0}, dv[256] = {0};
     for (int64_t h = kv * group; h < (kv + 1) * group; h++)
@@ -52,10 +49,8 @@ static void key_row(const td_attention_problem *a, const td_tensor *t, int64_t b
                 dk[c] += dS[at] * td_get(Q, b, h, i, c);
             }
         }
-    for (int64_t c = 0; c < a->d; c++) {
-        if (dK->data) td_set(dK, b, kv, j, c, a->scale * dk[c]);
-        if (dV->data) td_set(dV, b, kv, j, c, dv[c]);
-    }
+    td_set_row_f64(&t[TD_DK], b, kv, j, a->scale, dk);
+    td_set_row_f64(&t[TD_DV], b, kv, j, 1, dv);
 }
 
 static td_status run(const td_problem *problem, const td_tensor *tensors, void *workspace, void *stream,

@@ -34,14 +34,13 @@ static double query_row(const td_attention_problem *a, const td_tensor *t, int64
         pair(a, t, b, h, i, j, D, &dS);
         for (int64_t c = 0; c < a->d; c++) dq[c] += dS * td_get(&t[TD_K], b, kv, j, c);
     }
-    for (int64_t c = 0; c < a->d; c++) td_set(&t[TD_DQ], b, h, i, c, a->scale * dq[c]);
+    td_set_row_f64(&t[TD_DQ], b, h, i, a->scale, dq);
     return D;
 }
 
 /* One key: dK and dV, over the queries of every head that read it. */
 static void key_row(const td_attention_problem *a, const td_tensor *t, int64_t b, int64_t kv, int64_t j,
                     const double *D) {
-    const td_tensor *dK = &t[TD_DK], *dV = &t[TD_DV];
     int64_t group = a->Hq / a->Hkv;
     double dk[256] = {0}, dv[256] = {0};
     for (int64_t h = kv * group; h < (kv + 1) * group; h++)
@@ -53,10 +52,8 @@ static void key_row(const td_attention_problem *a, const td_tensor *t, int64_t b
                 dk[c] += dS * td_get(&t[TD_Q], b, h, i, c);
             }
         }
-    for (int64_t c = 0; c < a->d; c++) {
-        if (dK->data) td_set(dK, b, kv, j, c, a->scale * dk[c]);
-        if (dV->data) td_set(dV, b, kv, j, c, dv[c]);
-    }
+    td_set_row_f64(&t[TD_DK], b, kv, j, a->scale, dk);
+    td_set_row_f64(&t[TD_DV], b, kv, j, 1, dv);
 }
 
 static td_status run(const td_problem *problem, const td_tensor *tensors, void *workspace, void *stream,

@@ -14,10 +14,8 @@ static size_t workspace_bytes(const td_problem *problem) {
 static void attend_row(const td_attention_problem *a, const td_tensor *t, int64_t b, int64_t h, int64_t i, double *p) {
     int64_t n = td_allowed_keys(a->mask, i, a->Tq, a->Tk);
     double o[256], lse = td_softmax_row_f64(a, t, b, h, i, n, p); /* d ≤ 256 */
-    if (t[TD_O].data) {
-        td_values_row_f64(a, &t[TD_V], b, h / (a->Hq / a->Hkv), n, p, o);
-        for (int64_t c = 0; c < a->d; c++) td_set(&t[TD_O], b, h, i, c, o[c]);
-    }
+    if (t[TD_O].data) td_values_row_f64(a, &t[TD_V], b, h / (a->Hq / a->Hkv), n, p, o);
+    td_set_row_f64(&t[TD_O], b, h, i, 1, o);
     if (t[TD_LSE].data) td_set(&t[TD_LSE], b, h, i, 0, lse);
 }
 

@@ -30,13 +30,18 @@ static inline double td_softmax_row_f64(const td_attention_problem *a, const td_
     return n == 0 ? -INFINITY : m + log(l);
 }
 
-/* o[c] = Σ_j p[j] V_jc over the first n keys. */
+/* o[c] = Σ_j p[j] V_jc over the first n keys; with dS and K it is a row of dQ. */
 static inline void td_values_row_f64(const td_attention_problem *a, const td_tensor *V, int64_t b, int64_t kv,
                                      int64_t n, const double *p, double *o) {
     for (int64_t c = 0; c < a->d; c++) {
         o[c] = 0;
         for (int64_t j = 0; j < n; j++) o[c] += p[j] * td_get(V, b, kv, j, c);
     }
+}
+
+/* Row i of a result, `factor` times x, if that result is wanted. */
+static inline void td_set_row_f64(const td_tensor *t, int64_t b, int64_t h, int64_t i, double factor, const double *x) {
+    for (int64_t c = 0; t->data && c < t->size[3]; c++) td_set(t, b, h, i, c, factor * x[c]);
 }
 
 #endif
