@@ -99,7 +99,7 @@ td_status td_problem_validate(const td_problem *problem, td_error *err) {
     if (!problem) return td_fail(err, TD_BAD_PARAM, "problem: must not be NULL");
     const td_operation *operation = td_operation_of(problem->op);
     if (!operation) return td_fail(err, TD_BAD_PARAM, "op = %d: must be in 0 … %d", (int)problem->op, TD_OPS - 1);
-    int is_attention = problem->op == TD_OP_ATTENTION_FORWARD || problem->op == TD_OP_ATTENTION_BACKWARD;
+    int is_attention = td_op_is_attention(problem->op);
     td_status s = is_attention ? attention_validate(&problem->attention, err) : matrix_validate(&problem->matrix, err);
     if (s) return s;
     int64_t total = 0, size[4];

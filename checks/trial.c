@@ -4,8 +4,7 @@
 
 /* LSE, of which 16 bits are too few (it is a logarithm that grows with T), has a type of its own. */
 static td_dtype dtype_of(const td_variant *variant, int tensor, td_dtype others) {
-    int is_attention = variant->op == TD_OP_ATTENTION_FORWARD || variant->op == TD_OP_ATTENTION_BACKWARD;
-    if (!is_attention || tensor != TD_LSE) return others;
+    if (!td_op_is_attention(variant->op) || tensor != TD_LSE) return others;
     return variant->dtype == TD_F64 ? TD_F64 : TD_F32;
 }
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const td_option options[] = {
-    {"op", "attention_forward", "attention_forward, gemm, softmax, gelu", "which operation"},
+    {"op", "attention_forward", "attention_forward, attention_backward, gemm, softmax, gelu", "which operation"},
     {"variant", "all", "all, or a name that tandem list shows", "what is checked"},
     {"b", "", "integer, 0 or more; 1 if not given", "attention: batch"},
     {"h", "", "integer, 1 or more; 2 if not given", "attention: query heads"},
@@ -88,10 +88,10 @@ static td_status read_matrix(const td_arguments *arguments, td_op op, td_matrix_
 static td_status refuse_others(const td_arguments *arguments, td_op op, td_error *err) {
     static const char *const attention[] = {"b", "h", "hkv", "t", "tk", "d", "mask", "scale", "block", NULL};
     static const char *const matrix[] = {"m", "n", "k", NULL};
-    for (const char *const *n = op == TD_OP_ATTENTION_FORWARD ? matrix : attention; *n; n++)
+    for (const char *const *n = td_op_is_attention(op) ? matrix : attention; *n; n++)
         if (td_arguments_given(arguments, *n))
             return td_fail(err, TD_BAD_PARAM, "%s: %s has no such parameter", *n, td_operation_of(op)->name);
-    if (op != TD_OP_ATTENTION_FORWARD && op != TD_OP_GEMM && td_arguments_given(arguments, "k"))
+    if (!td_op_is_attention(op) && op != TD_OP_GEMM && td_arguments_given(arguments, "k"))
         return td_fail(err, TD_BAD_PARAM, "k: %s has no such parameter", td_operation_of(op)->name);
     return TD_OK;
 }
@@ -104,7 +104,7 @@ static td_status read_op(const td_arguments *arguments, td_op *op, td_error *err
             return TD_OK;
         }
     char shown[48];
-    return td_fail(err, TD_BAD_PARAM, "OP=%s: must be attention_forward, gemm, softmax or gelu",
+    return td_fail(err, TD_BAD_PARAM, "OP=%s: must be attention_forward, attention_backward, gemm, softmax or gelu",
                    td_shown(text, shown, sizeof shown));
 }
 
@@ -113,8 +113,8 @@ static td_status read_request(const td_arguments *arguments, check_request *r, t
     int64_t seed;
     td_status s;
     if ((s = read_op(arguments, op, err)) || (s = refuse_others(arguments, *op, err)) ||
-        (s = *op == TD_OP_ATTENTION_FORWARD ? read_attention(arguments, &r->problem.attention, err)
-                                            : read_matrix(arguments, *op, &r->problem.matrix, err)) ||
+        (s = td_op_is_attention(*op) ? read_attention(arguments, &r->problem.attention, err)
+                                     : read_matrix(arguments, *op, &r->problem.matrix, err)) ||
         (s = td_problem_validate(&r->problem, err)) ||
         (s = td_layout_parse(td_argument_text(arguments, "layout"), &r->options.layout, err)) ||
         (s = td_fixture_parse(td_argument_text(arguments, "fixture"), &r->options.fixture, err)) ||
@@ -132,7 +132,7 @@ static td_status read_request(const td_arguments *arguments, check_request *r, t
 static void problem_cells(td_record *record, const td_problem *problem) {
     const td_attention_problem *a = &problem->attention;
     const td_matrix_problem *m = &problem->matrix;
-    if (problem->op != TD_OP_ATTENTION_FORWARD) {
+    if (!td_op_is_attention(problem->op)) {
         td_record_int(record, "M", m->M), td_record_int(record, "N", m->N), td_record_int(record, "K", m->K);
         return;
     }
@@ -232,7 +232,7 @@ static void print(const check_request *r, const td_record *record, const char *r
     const td_attention_problem *a = &r->problem.attention;
     const td_matrix_problem *m = &r->problem.matrix;
     printf("%s", td_operation_of(r->problem.op)->name);
-    if (r->problem.op == TD_OP_ATTENTION_FORWARD)
+    if (td_op_is_attention(r->problem.op))
         printf(": Q (%lld,%lld,%lld,%lld), K and V (%lld,%lld,%lld,%lld), mask %s, scale %.6g", (long long)a->B,
                (long long)a->Hq, (long long)a->Tq, (long long)a->d, (long long)a->B, (long long)a->Hkv,
                (long long)a->Tk, (long long)a->d, td_mask_name(a->mask), a->scale);

@@ -20,6 +20,11 @@ typedef enum td_op {
     TD_OPS
 } td_op;
 
+/* Is its problem a td_attention_problem, or a matrix's? */
+static inline int td_op_is_attention(td_op op) {
+    return op == TD_OP_ATTENTION_FORWARD || op == TD_OP_ATTENTION_BACKWARD;
+}
+
 /* The matrix operations' problem; K is 0 where an operation has no inner dimension. */
 typedef struct td_matrix_problem {
     int64_t M, N, K;

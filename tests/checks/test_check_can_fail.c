@@ -20,7 +20,7 @@ static td_status spoil(const td_problem *p, const td_tensor *t, void *workspace,
 }
 
 static td_problem small_problem(td_op op) {
-    if (op == TD_OP_ATTENTION_FORWARD)
+    if (td_op_is_attention(op))
         return (td_problem){.op = op, .attention = {2, 4, 2, 18, 21, 8, 0.35, TD_MASK_CAUSAL_BOTTOM_RIGHT, 8}};
     return (td_problem){.op = op, .matrix = {9, 11, op == TD_OP_GEMM ? 13 : 0}};
 }
@@ -46,7 +46,8 @@ Test(check_can_fail, one_element_off_by_three_tolerances_fails_in_every_variant)
     int outputs = 0;
     for (int i = 0; (inner = td_variant_at(i)); i++) {
         if (inner->mistake || inner->backend != TD_CPU) continue;
-        for (int b = 0; b < 2; b++) { /* by GATE, and by HARD */
+        if (inner->op == TD_OP_ATTENTION_BACKWARD) continue; /* its bounds are not derived yet */
+        for (int b = 0; b < 2; b++) {                        /* by GATE, and by HARD */
             td_fixture f = b == 0 ? TD_FIXTURE_NORMAL : TD_FIXTURE_ONE_HOT;
             td_check_result right = checked(inner, f);
             if (right.verdict == TD_SKIP && strstr(right.reason, "it is the reference")) continue;

@@ -60,7 +60,7 @@ Test(command_check, bad_parameters_are_named) {
                {"SEED=x", "SEED=x"},
                {"FIXTURE=gauss", "'gauss'"},
                {"LAYOUT=odd", "'odd'"},
-               {"OP=attention_backward", "OP=attention_backward: must be"},
+               {"OP=attention", "OP=attention: must be"},
                {"VARIANT=dense", "near it for attention_forward: dense_f64"},
                {"VARIANT=softmax_f64", "does softmax, not attention_forward"},
                {"M=4", "m: attention_forward has no such parameter"},
