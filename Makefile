@@ -23,7 +23,7 @@ endef
 quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 parameters = $(foreach v,$(given),$(call quote,$v=$(value $v)))
 
-goals := all help list check sweep bench bench-cpu test lint readme clean
+goals := all help list check sweep bench bench-cpu bench-gpu-peers test lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
 all: ## compile build/tandem and build/libtandem.so
@@ -49,6 +49,8 @@ bench: all ## time the variants of an operation: make bench OP=gemm N=1024
 	$(measured) bench $(parameters)
 bench-cpu: all ## time the CPU's attention beside OpenBLAS, in turn
 	$(measured) bench-cpu $(parameters)
+bench-gpu-peers: all ## time the GPU's attention beside PyTorch's, in turn
+	$(if $(VERBOSE),,@)python3 checks/peers/sdpa.py $(BUILD)/libtandem.so out/gpu_peers.csv --commit "$$(cat $(BUILD)/commit)"
 
 ##@ Work on Tandem; SAN=1 adds the sanitizers, VERBOSE=1 shows every command
 # Criterion runs tests side by side: OpenMP's waiting threads must sleep, or they spin away the others' cores.

@@ -32,6 +32,14 @@ td_status td_attention_forward(const char *variant, const td_attention_problem *
                                const td_tensor *K, const td_tensor *V, const td_tensor *O, const td_tensor *LSE,
                                const td_allocator *allocator, td_error *err);
 
+/* For a caller who owns memory and stream, a benchmark say. td_workspace_bytes: what `variant` needs for this problem.
+ * td_enqueue: run it on `tensors` (TD_Q …, or TD_A …; attention.h, variant.h), each in the variant's dtype, in memory
+ * that the variant's backend can reach; `workspace` is aligned to 64 bytes. A CUDA variant is put on `stream`, a
+ * cudaStream_t, and may not have finished on return; nothing is allocated and nothing waits. */
+td_status td_workspace_bytes(const char *variant, const td_problem *problem, size_t *bytes, td_error *err);
+td_status td_enqueue(const char *variant, const td_problem *problem, const td_tensor *tensors, void *workspace,
+                     void *stream, td_error *err);
+
 #ifdef __cplusplus
 }
 #endif
