@@ -1,7 +1,8 @@
-/* Bounds for GEMM, softmax and GELU; attention's are in tolerance_attention.c. */
+/* Bounds for GEMM, softmax and GELU; attention's are in tolerance_attention.c and tolerance_attention_backward.c. */
 #include "tolerance.h"
 #include "operations.h"
 #include "tolerance_attention.h"
+#include "tolerance_attention_backward.h"
 #include "tolerance_terms.h"
 
 /* λ = 6: an element of a correct computation is outside GATE with probability at most 2 exp(−18) = 3.0e-8, if its
@@ -92,6 +93,9 @@ td_status td_tolerance(const td_problem *problem, const td_rounding *rounding, c
     case TD_OP_ATTENTION_FORWARD:
         return td_tolerance_attention(&problem->attention, rounding, lambda, tensors, output, output_dtype, bounds,
                                       err);
+    case TD_OP_ATTENTION_BACKWARD:
+        return td_tolerance_attention_backward(&problem->attention, rounding, lambda, tensors, output, output_dtype,
+                                               bounds, err);
     case TD_OP_GEMM: row = bound_gemm; break;
     case TD_OP_SOFTMAX: row = bound_softmax; break;
     case TD_OP_GELU: row = bound_gelu; break;
