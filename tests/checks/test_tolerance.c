@@ -112,6 +112,4 @@ Test(tolerance, is_zero_where_the_reference_is_not_finite) {
     }
     td_error err;
     cr_assert_eq(td_tolerance(&problem, &plain_float, t, TD_Q, TD_F32, &bounds, &err), TD_BAD_PARAM);
-    problem.op = TD_OP_ATTENTION_BACKWARD;
-    cr_assert_eq(td_tolerance(&problem, &plain_float, t, TD_DQ, TD_F32, &bounds, &err), TD_UNSUPPORTED);
 }
