@@ -12,5 +12,11 @@
 #include "../attention_forward/attention_forward.h"
 
 extern const td_variant td_attention_backward_dense_f64, td_attention_backward_recompute_f64;
+extern const td_variant td_attention_backward_dense_f32, td_attention_backward_dense_bf16,
+    td_attention_backward_dense_fp16;
+extern const td_variant td_attention_backward_one_pass_f32, td_attention_backward_one_pass_bf16,
+    td_attention_backward_one_pass_fp16;
+extern const td_variant td_attention_backward_two_pass_f32, td_attention_backward_two_pass_bf16,
+    td_attention_backward_two_pass_fp16;
 
 #endif
