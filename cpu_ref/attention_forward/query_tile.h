@@ -91,11 +91,4 @@ static inline void td_add_value(const float *p, const float *v, int64_t d, int f
         for (int r = first; r < TD_TILE; r++) acc[c * TD_TILE + r] += p[r] * v[c];
 }
 
-/* The twins multiply by the scale in float. */
-static inline td_status td_scale_fits_float(const td_problem *problem, td_error *why) {
-    double scale = fabs(problem->attention.scale);
-    if (scale == 0 || (scale >= 0x1p-126 && scale <= td_largest(TD_F32))) return TD_OK;
-    return td_fail(why, TD_UNSUPPORTED, "scale = %g: must be 0 or in float32's normal range", problem->attention.scale);
-}
-
 #endif

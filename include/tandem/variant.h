@@ -80,6 +80,13 @@ static inline size_t td_no_workspace(const td_problem *problem) {
     return 0;
 }
 
+/* supports of an attention variant that multiplies by the scale in float. */
+static inline td_status td_scale_fits_float(const td_problem *problem, td_error *why) {
+    double scale = problem->attention.scale, size = scale < 0 ? -scale : scale;
+    if (size == 0 || (size >= 0x1p-126 && size <= td_largest(TD_F32))) return TD_OK;
+    return td_fail(why, TD_UNSUPPORTED, "scale = %g: must be 0 or in float32's normal range", scale);
+}
+
 /* NULL-terminated tables; one a backend, in the order of the syllabus. */
 extern const td_variant *const td_cpu_variants[];
 /* The deliberately wrong ones, whose `mistake` is set: in double, on the CPU. */
