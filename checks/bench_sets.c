@@ -108,13 +108,14 @@ void td_bench_sets_turn(td_bench_sets *sets, int run) {
         td_row_renew(&sets->problem, trial->tensors, sets->row, seed);
     }
     td_trial_seal(trial);
-    td_trial_poison(trial);
+    td_error err = {TD_OK, ""};
+    if (td_trial_prepare(trial, &err) && !sets->fault[0])
+        snprintf(sets->fault, sizeof sets->fault, "%.190s", err.message);
 }
 
 td_status td_bench_sets_run(td_bench_sets *sets, td_error *err) {
-    td_trial *trial = sets->current;
     if (sets->fault[0]) return td_fail(err, TD_WRONG, "%s", sets->fault);
-    return sets->variant->run(&sets->problem, trial->tensors, trial->workspace.data, NULL, err);
+    return td_trial_launch(sets->current, err);
 }
 
 td_status td_bench_sets_check(td_bench_sets *sets, td_verdict *verdict, td_error *err) {

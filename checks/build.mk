@@ -15,11 +15,12 @@ flags := -std=c17 -Wall -Wextra -Wpedantic -Werror -fopenmp -fPIC -ffp-contract=
 	$(defines) $(found_cflags) $(sanitize) $(CPPFLAGS) $(CFLAGS)
 link = $(CC) $(flags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(found_libs) $(cuda_libs) $(LDLIBS) -lm -lpthread
 
-# A rung of gpu/ is compiled twice: by nvcc where there is one, and for the emulator. The latter's flags are fixed, since
-# the emulator counts the loads and stores that the compiler leaves: -fsanitize=thread makes it call out at each (our
-# own functions answer, not the sanitizer's), and is given to no other file, nor to the linker.
+# A rung of gpu/ is compiled twice: by nvcc where there is one, and for the emulator; gpu/cuda/ by nvcc alone. The
+# emulator's flags are fixed, since it counts the loads and stores that the compiler leaves: -fsanitize=thread makes it
+# call out at each (our own functions answer, not the sanitizer's), and is given to no other file, nor to the linker.
 NVCC ?= $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
-rungs := $(shell find gpu -name '*.cu' -not -path 'gpu/emu/*')
+rungs := $(shell find gpu -name '*.cu' -not -path 'gpu/emu/*' -not -path 'gpu/cuda/*')
+cuda_only := $(shell find gpu/cuda -name '*.cu')
 emulate := -x c++ -std=c++20 -O1 -g -fsanitize=thread -fsanitize=alignment -fsanitize-undefined-trap-on-error -DTD_EMULATE -fno-exceptions -fno-rtti \
 	-fno-threadsafe-statics -Wall -Wextra -Werror -Wno-unknown-pragmas -ffp-contract=off -fopenmp -fPIC -Iinclude -Igpu
 nvcc_flags := -std=c++20 -O3 -lineinfo -gencode=arch=compute_90a,code=sm_90a -Xcompiler -fPIC,-Wall,-Wextra -Werror \
@@ -27,7 +28,7 @@ nvcc_flags := -std=c++20 -O3 -lineinfo -gencode=arch=compute_90a,code=sm_90a -Xc
 ifneq ($(and $(NVCC),$(if $(SAN),,yes)),)
 cuda_home := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 cuda_libs := -L$(cuda_home)/lib64 -Wl,-rpath,$(cuda_home)/lib64 -lcudart -lcublas -lcupti -lstdc++
-cuda_objects := $(patsubst %.cu,$(BUILD)/obj/cuda/%.o,$(rungs))
+cuda_objects := $(patsubst %.cu,$(BUILD)/obj/cuda/%.o,$(rungs) $(cuda_only))
 endif
 no_cuda := $(if $(cuda_objects),gpu/no_cuda.c)
 
@@ -79,7 +80,7 @@ endif
 
 # Change the flags and everything is compiled anew; add or remove a source and everything is linked anew.
 $(BUILD)/flags: text = $(CC) $(flags) $(CXX) $(emulate) $(NVCC) $(nvcc_flags)
-$(BUILD)/sources: text = $(sort $(library) $(program) $(tests) $(rungs)) $(LDFLAGS) $(found_libs) $(cuda_libs) $(LDLIBS)
+$(BUILD)/sources: text = $(sort $(library) $(program) $(tests) $(rungs) $(cuda_only)) $(LDFLAGS) $(found_libs) $(cuda_libs) $(LDLIBS)
 $(BUILD)/commit: text = $(COMMIT)
 $(BUILD)/flags $(BUILD)/sources $(BUILD)/commit: always
 	@mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(text))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(text))' >$@

@@ -204,7 +204,8 @@ static td_status with_truth(td_trial *candidate, td_check_result *result, td_err
     return s;
 }
 
-/* TD_OK if there is something to run; result says SKIP and why if the variant does not support the problem. */
+/* TD_OK if there is something to run; result says SKIP and why if the variant does not support the problem, or its
+ * device is not there. */
 static td_status admit(const td_variant *variant, const td_problem *problem, td_check_result *result, int *skip,
                        td_error *err) {
     td_status s = td_problem_validate(problem, err);
@@ -217,7 +218,8 @@ static td_status admit(const td_variant *variant, const td_problem *problem, td_
         return td_fail(err, TD_UNSUPPORTED, "%s: its reference %s is not in this build", operation->name,
                        operation->reference);
     td_error why = {TD_OK, ""};
-    *skip = variant->supports && variant->supports(problem, &why) != TD_OK;
+    const td_device *device;
+    *skip = (variant->supports && variant->supports(problem, &why)) || td_device_for(variant->backend, &device, &why);
     if (*skip) conclude(result, TD_SKIP, why.message);
     return TD_OK;
 }

@@ -3,8 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Wider than a row of 256 doubles, so that a whole row written too far is seen and does no harm. */
-enum { BAND = 4096, WORD = 8 };
+enum { BAND = TD_GUARD_BAND, WORD = 8 };
 
 /* The pattern depends on the position: a piece of a band copied to another place of it is noticed too. It never looks
  * like poison (0xFF) or zeros for two bytes in a row. */

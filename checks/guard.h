@@ -9,6 +9,9 @@
 #include "tandem/status.h"
 #include "tandem/tensor.h"
 
+/* Bytes of one band: wider than a row of 256 doubles, so that a whole row written too far is seen and does no harm. */
+enum { TD_GUARD_BAND = 4096 };
+
 typedef struct td_guarded {
     void *data; /* the body, aligned to 64 bytes */
     size_t bytes;

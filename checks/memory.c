@@ -1,5 +1,6 @@
-/* The counting allocator. Each block carries its size and tag in front of it, and all blocks hang in one list, so that
- * a leak can be counted and given back. One lock guards the lot: allocations are rare beside the work they hold. */
+/* The counting allocator. Each block has a note of its address, size and tag; all notes hang in one list, newest first,
+ * so that a leak can be counted and given back. The note lies apart from the block, which may be memory that the host
+ * cannot touch. One lock guards the lot: allocations are rare beside the work they hold. */
 #include "memory.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,32 +8,26 @@
 
 enum { ALIGNMENT = 64 };
 
-/* In front of a block, padded to the alignment so that the block behind it keeps its own. */
-typedef union td_block {
-    struct {
-        size_t bytes;
-        td_tag tag;
-        union td_block *previous, *next;
-    };
-    char pad[ALIGNMENT];
+typedef struct td_block {
+    void *pointer;
+    size_t bytes;
+    td_tag tag;
+    struct td_block *previous, *next;
 } td_block;
 
 struct td_memory {
     pthread_mutex_t lock;
+    td_allocator inner;
     size_t limit, total, peak_total;
     size_t current[TD_MEM_TAGS], peak[TD_MEM_TAGS], at_peak[TD_MEM_TAGS];
     int64_t allocations;
     td_block list; /* a ring through this head */
 };
 
-static void *aligned(size_t bytes) {
-    void *p = NULL;
-    return posix_memalign(&p, ALIGNMENT, bytes ? bytes : 1) ? NULL : p;
-}
-
 static void *plain_alloc(void *context, size_t bytes, td_tag tag) {
+    void *p = NULL;
     (void)context, (void)tag;
-    return aligned(bytes);
+    return posix_memalign(&p, ALIGNMENT, bytes ? bytes : 1) ? NULL : p;
 }
 
 static void plain_free(void *context, void *pointer) {
@@ -44,13 +39,19 @@ td_allocator td_plain_allocator(void) {
     return (td_allocator){NULL, plain_alloc, plain_free};
 }
 
-td_memory *td_memory_new(size_t limit_bytes) {
+td_memory *td_memory_over(const td_allocator *inner, size_t limit_bytes) {
     td_memory *m = calloc(1, sizeof *m);
     if (!m) return NULL;
     pthread_mutex_init(&m->lock, NULL);
+    m->inner = *inner;
     m->limit = limit_bytes;
     m->list.previous = m->list.next = &m->list;
     return m;
+}
+
+td_memory *td_memory_new(size_t limit_bytes) {
+    td_allocator plain = td_plain_allocator();
+    return td_memory_over(&plain, limit_bytes);
 }
 
 int64_t td_memory_delete(td_memory *memory) {
@@ -58,6 +59,7 @@ int64_t td_memory_delete(td_memory *memory) {
     if (!memory) return 0;
     for (td_block *b = memory->list.next, *next; b != &memory->list; b = next, leaks++) {
         next = b->next;
+        memory->inner.free(memory->inner.context, b->pointer);
         free(b);
     }
     pthread_mutex_destroy(&memory->lock);
@@ -74,12 +76,13 @@ static void note_peak(td_memory *m) {
 
 static void *counted_alloc(void *context, size_t bytes, td_tag tag) {
     td_memory *m = context;
-    if ((unsigned)tag >= TD_MEM_TAGS || bytes > SIZE_MAX - sizeof(td_block)) return NULL;
+    td_block *b = (unsigned)tag < TD_MEM_TAGS ? malloc(sizeof *b) : NULL;
+    if (!b) return NULL;
     pthread_mutex_lock(&m->lock);
     int fits = m->limit == 0 || (m->total <= m->limit && bytes <= m->limit - m->total);
-    td_block *b = fits ? aligned(sizeof(td_block) + bytes) : NULL;
-    if (b) {
-        b->bytes = bytes, b->tag = tag;
+    void *pointer = fits ? m->inner.alloc(m->inner.context, bytes, tag) : NULL;
+    if (pointer) {
+        *b = (td_block){.pointer = pointer, .bytes = bytes, .tag = tag};
         b->previous = &m->list, b->next = m->list.next;
         b->next->previous = b->previous->next = b;
         m->allocations++;
@@ -89,19 +92,24 @@ static void *counted_alloc(void *context, size_t bytes, td_tag tag) {
         note_peak(m);
     }
     pthread_mutex_unlock(&m->lock);
-    return b ? b + 1 : NULL;
+    if (!pointer) free(b);
+    return pointer;
 }
 
 static void counted_free(void *context, void *pointer) {
     td_memory *m = context;
     if (!pointer) return;
-    td_block *b = (td_block *)pointer - 1;
     pthread_mutex_lock(&m->lock);
-    b->previous->next = b->next, b->next->previous = b->previous;
-    m->total -= b->bytes;
-    m->current[b->tag] -= b->bytes;
+    td_block *b = m->list.next;
+    while (b != &m->list && b->pointer != pointer) b = b->next;
+    if (b != &m->list) {
+        b->previous->next = b->next, b->next->previous = b->previous;
+        m->total -= b->bytes;
+        m->current[b->tag] -= b->bytes;
+        m->inner.free(m->inner.context, pointer);
+        free(b);
+    }
     pthread_mutex_unlock(&m->lock);
-    free(b);
 }
 
 td_allocator td_memory_allocator(td_memory *memory) {

@@ -12,6 +12,8 @@ typedef struct td_memory td_memory;
 
 /* A new counter over malloc; `limit_bytes` > 0 makes an allocation beyond it return NULL (0 = no limit). */
 td_memory *td_memory_new(size_t limit_bytes);
+/* The same over another allocator, which must outlive it: that of a device, say. */
+td_memory *td_memory_over(const td_allocator *inner, size_t limit_bytes);
 /* Frees the counter. Blocks still allocated through it are freed too; returns how many there were (leaks). */
 int64_t td_memory_delete(td_memory *memory);
 td_allocator td_memory_allocator(td_memory *memory);

@@ -59,11 +59,26 @@ void td_trial_plan_like(td_trial_plan *plan, const td_variant *variant, const td
     }
 }
 
-td_status td_trial_new(td_trial *trial, const td_variant *variant, const td_problem *problem, const td_trial_plan *plan,
-                       const td_allocator *allocator, td_error *err) {
+/* The twins of buffers that are there already. */
+static td_status mirror_buffers(td_trial *trial, size_t workspace_bytes, td_error *err) {
+    td_status s = td_mirror_new(&trial->workspace_mirror, &trial->workspace, workspace_bytes,
+                                trial->variant->workspace_tag, trial->device, err);
+    for (int k = 0; k < trial->operation->tensors && s == TD_OK; k++) {
+        int index = trial->operation->role[k].index;
+        s = td_mirror_new(&trial->mirror[index], &trial->buffer[index], trial->buffer[index].bytes, TD_MEM_DATA,
+                          trial->device, err);
+    }
+    return s;
+}
+
+td_status td_trial_new_on(const td_device *device, td_trial *trial, const td_variant *variant,
+                          const td_problem *problem, const td_trial_plan *plan, const td_allocator *allocator,
+                          td_error *err) {
     const td_operation *operation = td_operation_of(problem->op);
-    *trial = (td_trial){.variant = variant, .operation = operation, .problem = *problem, .allocator = *allocator};
-    td_status s = td_guard_new(&trial->workspace, "workspace", variant->workspace_bytes(problem), allocator,
+    size_t workspace_bytes = variant->workspace_bytes(problem);
+    *trial = (td_trial){
+        .variant = variant, .operation = operation, .problem = *problem, .allocator = *allocator, .device = device};
+    td_status s = td_guard_new(&trial->workspace, "workspace", device ? 0 : workspace_bytes, allocator,
                                variant->workspace_tag, err);
     for (int k = 0; k < operation->tensors && s == TD_OK; k++) {
         int index = operation->role[k].index;
@@ -74,13 +89,24 @@ td_status td_trial_new(td_trial *trial, const td_variant *variant, const td_prob
                          TD_MEM_DATA, err);
         if (s == TD_OK) t->data = (char *)trial->buffer[index].data + (n ? (lead - low) * size : 0);
     }
+    if (s == TD_OK && device) s = mirror_buffers(trial, workspace_bytes, err);
     if (s) td_trial_free(trial);
     return s;
+}
+
+td_status td_trial_new(td_trial *trial, const td_variant *variant, const td_problem *problem, const td_trial_plan *plan,
+                       const td_allocator *allocator, td_error *err) {
+    const td_device *device;
+    td_status s = td_device_for(variant->backend, &device, err);
+    return s ? s : td_trial_new_on(device, trial, variant, problem, plan, allocator, err);
 }
 
 void td_trial_free(td_trial *trial) {
     for (int k = 0; k < TD_MAX_TENSORS; k++) td_guard_free(&trial->buffer[k], &trial->allocator);
     td_guard_free(&trial->workspace, &trial->allocator);
+    if (!trial->device) return;
+    for (int k = 0; k < TD_MAX_TENSORS; k++) td_mirror_free(&trial->mirror[k], trial->device);
+    td_mirror_free(&trial->workspace_mirror, trial->device);
 }
 
 void td_tensor_copy(const td_tensor *dst, const td_tensor *src) {
@@ -129,17 +155,60 @@ void td_trial_take(td_trial *trial, const td_tensor *inputs) {
 void td_trial_seal(td_trial *trial) {
     for (int k = 0; k < trial->operation->tensors; k++)
         if (!trial->operation->role[k].is_output) td_guard_seal(&trial->buffer[trial->operation->role[k].index]);
+    trial->uploaded = 0;
 }
 
-void td_trial_poison(td_trial *trial) {
+static td_status prepare_device(td_trial *trial, td_error *err) {
+    const td_device *device = trial->device;
+    const td_mirror *workspace = &trial->workspace_mirror;
+    td_status s = device->poison(workspace->data, workspace->bytes, err);
+    for (int k = 0; k < trial->operation->tensors && s == TD_OK; k++) {
+        const td_tensor_role *role = &trial->operation->role[k];
+        const td_mirror *mirror = &trial->mirror[role->index];
+        if (role->is_output)
+            s = device->poison(mirror->data, mirror->bytes, err);
+        else if (!trial->uploaded)
+            s = td_mirror_upload(mirror, &trial->buffer[role->index], device, err);
+    }
+    trial->uploaded = s == TD_OK;
+    return s;
+}
+
+td_status td_trial_prepare(td_trial *trial, td_error *err) {
     for (int k = 0; k < trial->operation->tensors; k++)
         if (trial->operation->role[k].is_output) td_guard_poison(&trial->buffer[trial->operation->role[k].index]);
     td_guard_poison(&trial->workspace);
+    return trial->device ? prepare_device(trial, err) : TD_OK;
+}
+
+td_status td_trial_launch(td_trial *trial, td_error *err) {
+    const td_variant *v = trial->variant;
+    if (!trial->device) return v->run(&trial->problem, trial->tensors, trial->workspace.data, NULL, err);
+    td_tensor there[TD_MAX_TENSORS];
+    for (int k = 0; k < TD_MAX_TENSORS; k++) {
+        there[k] = trial->tensors[k];
+        if (trial->mirror[k].block)
+            there[k].data = trial->mirror[k].data + ((char *)trial->tensors[k].data - (char *)trial->buffer[k].data);
+    }
+    return v->run(&trial->problem, there, trial->workspace_mirror.data, trial->device->stream, err);
+}
+
+td_status td_trial_fetch(td_trial *trial, td_error *err) {
+    const td_device *device = trial->device;
+    if (!device) return TD_OK;
+    td_status s = device->synchronize(err);
+    if (s == TD_OK) s = td_mirror_download(&trial->workspace_mirror, &trial->workspace, device, err);
+    for (int k = 0; k < trial->operation->tensors && s == TD_OK; k++) {
+        int index = trial->operation->role[k].index;
+        s = td_mirror_download(&trial->mirror[index], &trial->buffer[index], device, err);
+    }
+    return s;
 }
 
 td_status td_trial_run(td_trial *trial, td_error *err) {
-    td_trial_poison(trial);
-    return trial->variant->run(&trial->problem, trial->tensors, trial->workspace.data, NULL, err);
+    td_status s;
+    if ((s = td_trial_prepare(trial, err)) || (s = td_trial_launch(trial, err))) return s;
+    return td_trial_fetch(trial, err);
 }
 
 td_status td_trial_of(td_trial *trial, const td_variant *variant, const td_problem *problem, const td_tensor *inputs,

@@ -5,6 +5,7 @@
 #include "tandem/status.h"
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
+#include <stdint.h>
 
 #define TD_DYNAMIC_SHARED(type, name)                                                                                  \
     extern __shared__ __align__(16) unsigned char td_dynamic_shared[];                                                 \
@@ -41,6 +42,9 @@ static inline td_status td_zero(void *pointer, size_t bytes, void *stream, td_er
     return td_cuda_status(cudaMemsetAsync(pointer, 0, bytes, (cudaStream_t)stream), "zero", err);
 }
 
+/* For the message, should this kernel turn out to have failed. `kernel` must live on. */
+extern "C" void td_cuda_launched(const char *kernel);
+
 template <typename... Parameters, typename... Arguments>
 td_status td_launch(td_error *err, const char *name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
                     size_t shared_bytes, void *stream, Arguments... arguments) {
@@ -49,6 +53,7 @@ td_status td_launch(td_error *err, const char *name, void (*kernel)(Parameters..
     if (shared_bytes > 48 * 1024)
         e = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
     if (e == cudaSuccess) {
+        td_cuda_launched(name);
         kernel<<<grid, block, shared_bytes, (cudaStream_t)stream>>>(arguments...);
         e = cudaGetLastError();
     }
