@@ -67,3 +67,36 @@ Test(memory, threads_do_not_lose_a_count) {
     for (int t = 0; t < TD_MEM_TAGS; t++) cr_assert_eq(td_memory_current(m, (td_tag)t), 0);
     cr_assert_eq(td_memory_delete(m), 0);
 }
+
+typedef struct inner {
+    td_allocator plain;
+    int blocks;
+} inner;
+
+static void *inner_alloc(void *context, size_t bytes, td_tag tag) {
+    inner *i = context;
+    i->blocks++;
+    return i->plain.alloc(i->plain.context, bytes, tag);
+}
+
+static void inner_free(void *context, void *pointer) {
+    inner *i = context;
+    i->blocks--;
+    i->plain.free(i->plain.context, pointer);
+}
+
+Test(memory, counts_over_another_allocator_and_gives_leaks_back_to_it) {
+    inner below = {.plain = td_plain_allocator()};
+    td_allocator under = {&below, inner_alloc, inner_free};
+    td_memory *m = td_memory_over(&under, 1000);
+    td_allocator a = td_memory_allocator(m);
+    void *p = a.alloc(a.context, 600, TD_MEM_DATA);
+    cr_assert_not_null(a.alloc(a.context, 300, TD_MEM_WORKSPACE));
+    cr_assert_null(a.alloc(a.context, 101, TD_MEM_DATA));
+    cr_assert_eq(below.blocks, 2);
+    a.free(a.context, p);
+    cr_assert_eq(below.blocks, 1);
+    cr_assert_eq(td_memory_current(m, TD_MEM_WORKSPACE), 300);
+    cr_assert_eq(td_memory_delete(m), 1);
+    cr_assert_eq(below.blocks, 0);
+}
