@@ -1,4 +1,113 @@
-/* What -fsanitize=thread makes emulated code call at each load and store. */
+/* What emulated code calls: -fsanitize=thread puts a call before each load and store, and the sanitizer's own runtime
+ * is not linked; -fsanitize=bounds calls where an index leaves its array. Host code of the same files calls too, and is
+ * let through. Most accesses repeat one that was found right since the last synchronisation: those are over in a few
+ * steps. */
+#include "inside.h"
+#include <string.h>
 
+static inline bool read_before(const td_thread *t, const td_cell *c) {
+    uint64_t stamp = __atomic_load_n(&c->read, __ATOMIC_RELAXED);
+    if (stamp == t->now) return __atomic_load_n(&c->readers, __ATOMIC_RELAXED) & t->bit;
+    return stamp == t->several || stamp == t->many;
+}
+
+static inline bool written_before(const td_thread *t, const td_cell *c) {
+    return __atomic_load_n(&c->written, __ATOMIC_RELAXED) == t->now && c->writers == t->bit && c->read == 0;
+}
+
+static inline __attribute__((always_inline)) void touch(const void *p, size_t bytes, td_access kind) {
+    td_thread *t = td_running;
+    if (!t) return;
+    uintptr_t address = (uintptr_t)p;
+    size_t offset = address - (uintptr_t)td_device_memory.data;
+    const td_cell *cell = td_device_memory.words;
+    if (offset >= TD_ARENA) {
+        offset = address - (uintptr_t)t->worker->statics;
+        cell = offset < t->worker->statics_bytes ? t->worker->static_words : NULL;
+    }
+    if (bytes >= 4 && cell && address % bytes == 0) {
+        bool before = true;
+        cell += offset / 4;
+        for (size_t i = 0; i < bytes / 4; i++)
+            before = before && (kind == TD_READ ? read_before(t, cell + i) : written_before(t, cell + i));
+        if (before) return;
+    }
+    td_emu_access(t, address, bytes, bytes, kind);
+}
+
+#define CALLBACKS(n)                                                                                                   \
+    void __tsan_read##n(void *p) {                                                                                     \
+        touch(p, n, TD_READ);                                                                                          \
+    }                                                                                                                  \
+    void __tsan_write##n(void *p) {                                                                                    \
+        touch(p, n, TD_WRITE);                                                                                         \
+    }
+CALLBACKS(1)
+CALLBACKS(2)
+CALLBACKS(4)
+CALLBACKS(8)
+CALLBACKS(16)
+
+/* Pieces whose type promises no alignment, and copies of whole objects. */
+static void range(const void *p, size_t bytes, td_access kind) {
+    if (td_running && bytes) td_emu_access(td_running, (uintptr_t)p, bytes, 1, kind);
+}
+#define UNALIGNED(n)                                                                                                   \
+    void __tsan_unaligned_read##n(void *p) {                                                                           \
+        range(p, n, TD_READ);                                                                                          \
+    }                                                                                                                  \
+    void __tsan_unaligned_write##n(void *p) {                                                                          \
+        range(p, n, TD_WRITE);                                                                                         \
+    }
+UNALIGNED(2)
+UNALIGNED(4)
+UNALIGNED(8)
+UNALIGNED(16)
+void __tsan_read_range(void *p, size_t bytes) {
+    range(p, bytes, TD_READ);
+}
+void __tsan_write_range(void *p, size_t bytes) {
+    range(p, bytes, TD_WRITE);
+}
 void __tsan_init(void) {
+}
+
+/* What GCC says of an index: where it stands, the array's type, the index's type (their names begin 4 bytes in). */
+typedef struct td_bounds {
+    const char *file;
+    unsigned line, column;
+    const char *array, *index;
+} td_bounds;
+void __ubsan_handle_out_of_bounds(td_bounds *b, void *index) {
+    if (td_running)
+        td_emu_wrong(td_running, "out of bounds: index %td of an array of type %s, at line %u", (ptrdiff_t)index,
+                     b->array + 4, b->line);
+}
+
+typedef struct td_float4 {
+    float x, y, z, w;
+} td_float4;
+td_float4 td_load4(const float *p) {
+    touch(p, 16, TD_READ);
+    return *(const td_float4 *)(const void *)p;
+}
+void td_store4(float *p, td_float4 value) {
+    touch(p, 16, TD_WRITE);
+    *(td_float4 *)(void *)p = value;
+}
+
+float td_emulated_add_float(float *p, float value) {
+    touch(p, 4, TD_ATOMIC);
+    union {
+        uint32_t bits;
+        float value;
+    } old = {.bits = __atomic_load_n((uint32_t *)(void *)p, __ATOMIC_RELAXED)}, sum;
+    do sum.value = old.value + value;
+    while (!__atomic_compare_exchange_n((uint32_t *)(void *)p, &old.bits, sum.bits, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+    return old.value;
+}
+int td_emulated_add_int(int *p, int value) {
+    touch(p, 4, TD_ATOMIC);
+    return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
 }

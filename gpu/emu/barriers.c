@@ -1,0 +1,100 @@
+/* One block from its first thread to its last barrier: a warp runs until none of its lanes can go on, then the next
+ * does; when all wait at the barrier, all are let through. The order is always the same, so that what a block does
+ * depends on nothing but its input. */
+#include "inside.h"
+#include <stdarg.h>
+
+uint64_t td_emu_tick(td_worker *w) {
+    if (++w->clock >= (uint64_t)1 << 24)
+        td_emu_wrong(&w->threads[0],
+                     "more than 2^24 barriers and warp operations: more than the emulator can tell apart");
+    return w->clock;
+}
+
+static void index_text(char *text, size_t size, const unsigned id[3]) {
+    if (id[1] == 0 && id[2] == 0)
+        snprintf(text, size, "%u", id[0]);
+    else
+        snprintf(text, size, "(%u, %u, %u)", id[0], id[1], id[2]);
+}
+
+void td_emu_wrong(td_thread *t, const char *format, ...) {
+    td_worker *w = t->worker;
+    char block[40], thread[40];
+    va_list arguments;
+    index_text(block, sizeof block, w->block);
+    index_text(thread, sizeof thread, t->id);
+    int head = snprintf(w->message, sizeof w->message, "%s, block %s, thread %s: ", w->launch->name, block, thread);
+    va_start(arguments, format);
+    vsnprintf(w->message + head, sizeof w->message - (size_t)head, format, arguments);
+    va_end(arguments);
+    w->wrong = true;
+    for (int i = 0; i < w->launch->threads; i++) w->threads[i].fresh = true;
+    if (td_running) td_emu_leave(w);
+}
+
+void td_emulated_barrier(int line) {
+    td_thread *t = td_running;
+    t->line = line;
+    t->state = TD_AT_BARRIER;
+    td_emu_pause(t);
+}
+
+/* All threads start, or go on after a barrier. */
+static void release(td_worker *w) {
+    uint64_t time = td_emu_tick(w);
+    int threads = w->launch->threads;
+    w->floor = w->start | time << 10;
+    for (int i = 0; i < threads; i++) {
+        td_thread *t = &w->threads[i];
+        t->state = TD_READY;
+        t->now = w->floor | (uint64_t)t->warp;
+        t->several = w->floor | TD_SEVERAL_WARPS;
+    }
+    for (int i = 0; i * TD_WARP < threads; i++) {
+        int lanes = threads - i * TD_WARP;
+        w->warps[i].ready = lanes >= TD_WARP ? 0xffffffffu : ((uint32_t)1 << lanes) - 1;
+        w->warps[i].waiting = 0;
+        w->warps[i].synced = time;
+        w->warps[i].partly = false;
+    }
+}
+
+static void run_warp(td_worker *w, int number) {
+    td_warp *warp = &w->warps[number];
+    while (warp->ready) {
+        td_thread *t = &w->threads[number * TD_WARP + __builtin_ctz(warp->ready)];
+        warp->ready &= ~t->bit;
+        td_emu_resume(t);
+        if (w->wrong) return;
+    }
+    if (warp->waiting) td_emu_blame_warp(w, number);
+}
+
+/* Every thread waits at a barrier or has finished: true if all wait at the same one. */
+static bool all_at_barrier(td_worker *w) {
+    const td_thread *first = NULL, *other = NULL;
+    int threads = w->launch->threads;
+    for (int i = 0; i < threads && !first; i++)
+        if (w->threads[i].state == TD_AT_BARRIER) first = &w->threads[i];
+    if (!first) return false;
+    for (int i = 0; i < threads && !other; i++)
+        if (w->threads[i].state != TD_AT_BARRIER || w->threads[i].line != first->line) other = &w->threads[i];
+    if (!other) return true;
+    char who[40], where[60] = "has finished";
+    index_text(who, sizeof who, other->id);
+    if (other->state == TD_AT_BARRIER) snprintf(where, sizeof where, "waits at the one at line %d", other->line);
+    td_emu_wrong((td_thread *)first, "__syncthreads at line %d is not reached by all: thread %s %s", first->line, who,
+                 where);
+    return false;
+}
+
+void td_emu_run_block(td_worker *w) {
+    w->wrong = false;
+    w->clock = 0;
+    w->static_shared = 0;
+    do {
+        release(w);
+        for (int i = 0; i * TD_WARP < w->launch->threads && !w->wrong; i++) run_warp(w, i);
+    } while (!w->wrong && all_at_barrier(w));
+}

@@ -1,0 +1,81 @@
+/* The emulator as a device. All of its work is done when a call returns. */
+#include "inside.h"
+#include <string.h>
+#include <unistd.h>
+
+static td_status held(const void *device, size_t bytes, td_error *err) {
+    if (bytes == 0 || td_emu_holds(device, bytes)) return TD_OK;
+    return td_fail(err, TD_BAD_PARAM, "device = %p: %zu bytes there are in no allocation of the emulator", device,
+                   bytes);
+}
+
+static td_status upload(void *device, const void *host, size_t bytes, td_error *err) {
+    if (held(device, bytes, err)) return TD_BAD_PARAM;
+    if (bytes == 0) return TD_OK;
+    memcpy(device, host, bytes);
+    td_emu_mark(device, bytes, TD_INITIALISED, 0);
+    return TD_OK;
+}
+
+static td_status download(void *host, const void *device, size_t bytes, td_error *err) {
+    if (held(device, bytes, err)) return TD_BAD_PARAM;
+    if (bytes) memcpy(host, device, bytes);
+    return TD_OK;
+}
+
+static td_status poison(void *device, size_t bytes, td_error *err) {
+    if (held(device, bytes, err)) return TD_BAD_PARAM;
+    if (bytes == 0) return TD_OK;
+    memset(device, 0xFF, bytes);
+    td_emu_mark(device, bytes, 0, TD_INITIALISED);
+    return TD_OK;
+}
+
+static td_status expose(void *device, size_t bytes, td_error *err) {
+    if (td_emu_expose(device, bytes)) return TD_OK;
+    return td_fail(err, TD_BAD_PARAM, "device = %p: %zu bytes there are in no allocation of the emulator", device,
+                   bytes);
+}
+
+td_status td_emulated_zero(void *pointer, size_t bytes, td_error *err) {
+    if (held(pointer, bytes, err)) return TD_WRONG;
+    if (bytes == 0) return TD_OK;
+    memset(pointer, 0, bytes);
+    td_emu_mark(pointer, bytes, TD_INITIALISED, 0);
+    return TD_OK;
+}
+
+static td_status synchronize(td_error *err) {
+    (void)err;
+    return TD_OK;
+}
+
+static td_status start(td_error *err) {
+    return td_fail(err, TD_UNSUPPORTED, "the emulator has no clock: emulated time means nothing");
+}
+
+static td_status stop(double *seconds, td_error *err) {
+    (void)seconds;
+    return start(err);
+}
+
+const td_device *td_emulated_device(td_error *why) {
+    static const td_device device = {
+        .backend = TD_EMULATED,
+        .name = "emulator",
+        .memory_bytes = TD_ARENA,
+        .multiprocessors = 1,
+        .shared_bytes = TD_MAX_SHARED,
+        .allocator = {NULL, td_emu_alloc, td_emu_free},
+        .upload = upload,
+        .download = download,
+        .poison = poison,
+        .expose = expose,
+        .synchronize = synchronize,
+        .start = start,
+        .stop = stop,
+    };
+    if (td_emu_start()) return &device;
+    td_fail(why, TD_NO_DEVICE, "emulator: no address space for device memory");
+    return NULL;
+}

@@ -1,0 +1,155 @@
+/* What the emulator's files share. A kernel is compiled with -fsanitize=thread, so that it calls out before each load
+ * and store (callbacks.c). A block runs on one thread of the host (launch.c); its threads are contexts that take turns
+ * there (threads.c) and change places at barriers and warp operations alone (barriers.c, warps.c). Each access is
+ * looked up in what is known of its bytes: may they be touched, were they written (memory.c), who touched them last
+ * (races.c). */
+#ifndef TANDEM_GPU_EMU_INSIDE_H
+#define TANDEM_GPU_EMU_INSIDE_H
+
+#include "emu.h"
+#include "tandem/device.h"
+#include <stdbool.h>
+
+enum {
+    TD_WARP = 32,
+    TD_MAX_THREADS = 1024,
+    TD_MAX_STATIC_SHARED = 48 * 1024,
+    TD_MAX_SHARED = 227 * 1024,
+    TD_SHARED_SLOT = 256 * 1024, /* address space of one block's dynamic shared memory */
+    TD_WORKERS = 256,            /* host threads, at most */
+    TD_STACK = 64 * 1024
+};
+
+/* In the place of a warp in a stamp (races.c). */
+enum { TD_SEVERAL_WARPS = 62, TD_MANY_BLOCKS = 63 };
+
+typedef enum { TD_READ, TD_WRITE, TD_ATOMIC } td_access;
+
+/* Who touched a word of four bytes last, and when: see races.c. */
+typedef struct td_cell {
+    uint64_t read, written;
+    uint32_t readers, writers;
+} td_cell;
+
+struct td_worker;
+
+/* A thread of a kernel. */
+typedef struct td_thread {
+    uint64_t now;     /* stamp of its accesses: block, time of its warp's last synchronisation, warp */
+    uint64_t several; /* stamp of accesses by several warps since the last barrier */
+    uint64_t many;    /* stamp of accesses by several blocks of the launch */
+    uint32_t bit;     /* of its lane */
+    int index, lane, warp;
+    struct td_worker *worker;
+    unsigned id[3];
+    enum { TD_READY, TD_AT_WARP, TD_AT_BARRIER, TD_FINISHED } state;
+    /* What it waits for. */
+    int line, kind, source;
+    uint32_t mask;
+    uint64_t value;
+    bool fresh; /* its context must be made before it can run */
+    void *context[5];
+    char *stack;
+} td_thread;
+
+typedef struct td_warp {
+    uint32_t ready, waiting; /* lanes that can run; lanes that wait at a warp operation */
+    /* Lane t knows of lane u's accesses before time max(synced, known[t][u]). */
+    uint64_t synced, known[TD_WARP][TD_WARP];
+    bool partly; /* whether `known` says more than `synced` */
+} td_warp;
+
+typedef struct td_launch {
+    char name[96];
+    unsigned grid[3], block[3];
+    size_t shared_bytes;
+    void (*body)(const void *);
+    const void *arguments;
+    int threads;
+    int64_t blocks, next; /* next: the block that the next idle worker takes */
+    uint64_t first;       /* stamp of block 0 at time 0 */
+    uint64_t many;        /* stamp of accesses by several blocks */
+    bool no_memory;
+    bool alone;        /* one worker runs it all */
+    int64_t wrong;     /* the lowest block that went wrong; `blocks` if none did */
+    char message[320]; /* of that block */
+} td_launch;
+
+/* A thread of the host, with the block that it runs. */
+typedef struct td_worker {
+    td_launch *launch;
+    unsigned block[3];
+    int64_t index;         /* of the block */
+    uint64_t start, floor; /* stamps of the block at time 0 and at the last barrier */
+    uint64_t clock;        /* counts synchronisations in the block */
+    size_t static_shared;  /* bytes of it that the block has written */
+    bool wrong;
+    char message[320];
+    char *dynamic; /* its slot of dynamic shared memory */
+    char *statics; /* the host thread's own data, among them __shared__ arrays */
+    size_t statics_bytes;
+    uintptr_t program, program_end; /* code and constants of the program or library */
+    td_cell *static_words, *static_bytes;
+    void *scheduler[5];
+    unsigned long owner; /* the host thread */
+    int made;            /* threads that have a stack */
+    td_thread threads[TD_MAX_THREADS];
+    td_warp warps[TD_MAX_THREADS / TD_WARP];
+} td_worker;
+
+/* The kernel thread that this host thread runs now, or NULL. */
+extern _Thread_local td_thread *td_running;
+
+/* The arena: device memory and the blocks' dynamic shared memory, and what is known of each of its bytes. */
+#define TD_ARENA ((size_t)4 << 30)
+enum { TD_EXPOSED = 1, TD_INITIALISED = 2 }; /* bits of a byte's state */
+typedef struct td_arena {
+    char *data;
+    uint8_t *state;
+    td_cell *words, *bytes;
+} td_arena;
+extern td_arena td_device_memory;
+
+/* memory.c */
+bool td_emu_start(void);
+void *td_emu_map(size_t bytes); /* zeroed address space, paid for as it is touched; NULL if there is none */
+void td_emu_forget(void *mapped, size_t bytes);
+void td_emu_describe(char *text, size_t size, const td_thread *t, uintptr_t address);
+void td_emu_mark(void *pointer, size_t bytes, uint8_t set, uint8_t clear);
+bool td_emu_holds(const void *pointer, size_t bytes);
+void *td_emu_alloc(void *context, size_t bytes, td_tag tag);
+void td_emu_free(void *context, void *pointer);
+bool td_emu_expose(void *pointer, size_t bytes);
+/* Stamps begin anew: nothing is known of who touched what. */
+void td_emu_forget_accesses(void);
+
+/* access.c: the access is legal, or this does not return. */
+void td_emu_access(td_thread *t, uintptr_t address, size_t bytes, size_t alignment, td_access kind);
+
+/* races.c: the same for the bytes of one word, in what is known of it and of its four bytes. */
+typedef struct td_conflict {
+    bool found;
+    td_access kind;
+    int lane, warp; /* -1: several */
+    int64_t block;  /* -1: several */
+} td_conflict;
+td_conflict td_emu_touch(const td_thread *t, td_cell *word, td_cell *bytes, unsigned first, unsigned count,
+                         td_access kind, bool shared);
+bool td_emu_block_wrote(const td_thread *t, const td_cell *word, const td_cell *bytes, unsigned first, unsigned count);
+
+/* threads.c */
+td_worker *td_emu_worker(int number, td_launch *launch); /* NULL: no memory */
+void td_emu_resume(td_thread *t);
+void td_emu_pause(td_thread *t);
+_Noreturn void td_emu_leave(td_worker *w); /* to the scheduler, for good */
+
+/* barriers.c */
+void td_emu_run_block(td_worker *w);
+uint64_t td_emu_tick(td_worker *w); /* a synchronisation in the block: its time */
+/* The thread's block goes no further, for this reason. Returns only to the scheduler, not to a kernel's thread. */
+void td_emu_wrong(td_thread *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* warps.c */
+void td_emu_blame_warp(td_worker *w, int warp);
+
+#endif
