@@ -23,8 +23,9 @@ rungs := $(shell find gpu -name '*.cu' -not -path 'gpu/emu/*' -not -path 'gpu/cu
 cuda_only := $(shell find gpu/cuda -name '*.cu')
 emulate := -x c++ -std=c++20 -O1 -g -fsanitize=thread -fsanitize=bounds --param tsan-instrument-func-entry-exit=0 -DTD_EMULATE -fno-exceptions -fno-rtti \
 	-fno-threadsafe-statics -Wall -Wextra -Werror -Wno-unknown-pragmas -ffp-contract=off -fopenmp -fPIC -Iinclude -Igpu
-nvcc_flags := -std=c++20 -O3 -lineinfo -gencode=arch=compute_90a,code=sm_90a -Xcompiler -fPIC,-Wall,-Wextra -Werror \
-	all-warnings -Iinclude -Igpu
+# -iquote: <cuda.h> must stay CUDA's own.
+nvcc_flags := -std=c++20 -O3 -lineinfo -gencode=arch=compute_90a,code=sm_90a -Xcompiler -fPIC,-Wall,-Wextra,-iquote,gpu -Werror \
+	all-warnings -Iinclude
 ifneq ($(and $(NVCC),$(if $(SAN),,yes)),)
 cuda_home := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 cuda_libs := -L$(cuda_home)/lib64 -Wl,-rpath,$(cuda_home)/lib64 -lcudart -lcublas -lcupti -lstdc++

@@ -17,3 +17,12 @@ void td_record_provenance(td_record *record, const char *device, const char *com
     td_record_about(record, "commit", TD_COMMIT);
     td_record_about(record, "command", command);
 }
+
+void td_record_provenance_of(td_record *record, const td_device *gpu, const char *command) {
+    td_record_provenance(record, gpu ? gpu->name : NULL, command);
+    if (!gpu) return;
+    td_machine machine;
+    td_machine_read(&machine);
+    td_record_about(record, "driver", gpu->driver);
+    td_record_about(record, "host", machine.device);
+}

@@ -119,6 +119,12 @@ void td_record_about(td_record *record, const char *key, const char *value) {
         free(about.key), free(about.value);
 }
 
+const char *td_record_about_of(const td_record *record, const char *key) {
+    for (int a = 0; a < record->abouts; a++)
+        if (!strcmp(record->about[a].key, key)) return record->about[a].value;
+    return NULL;
+}
+
 td_status td_record_whole(const td_record *record, td_error *err) {
     if (!record || record->broken == TD_NO_MEMORY) return td_fail(err, TD_NO_MEMORY, "no memory for the record");
     if (record->broken) return td_fail(err, record->broken, "a record has more than %d columns", TD_RECORD_COLUMNS);

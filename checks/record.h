@@ -30,6 +30,8 @@ const char *td_record_get_text(const td_record *record, int row, const char *col
 /* Provenance, written as '# key: value' lines above the CSV header and as a JSON object: device, date, commit, command.
  */
 void td_record_about(td_record *record, const char *key, const char *value);
+/* What it says of `key`; NULL if nothing. */
+const char *td_record_about_of(const td_record *record, const char *key);
 
 /* Written to a temporary file beside `path`, synced, then renamed: what exists is complete. */
 td_status td_record_write_csv(const td_record *record, const char *path, td_error *err);

@@ -2,6 +2,7 @@
 #ifndef TANDEM_GPU_CUDA_H
 #define TANDEM_GPU_CUDA_H
 
+#include "cuda/launches.h"
 #include "tandem/status.h"
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -54,6 +55,7 @@ td_status td_launch(td_error *err, const char *name, void (*kernel)(Parameters..
         e = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
     if (e == cudaSuccess) {
         td_cuda_launched(name);
+        td_cuda_log_launch(name, (const void *)kernel, grid, block, shared_bytes);
         kernel<<<grid, block, shared_bytes, (cudaStream_t)stream>>>(arguments...);
         e = cudaGetLastError();
     }

@@ -1,9 +1,62 @@
 /* Stands in for the GPU where nvcc was missing at build time: no rungs and no device, and it says why. */
+#include "activity.h"
+#include "ceilings.h"
+#include "range.h"
+#include "step.h"
 #include "tandem/device.h"
 
 const td_variant *const td_cuda_variants[] = {NULL};
 
+static td_status none(td_error *why) {
+    return td_fail(why, TD_NO_DEVICE, "no GPU code in this build: nvcc was not found");
+}
+
 const td_device *td_cuda_device(td_error *why) {
-    td_fail(why, TD_NO_DEVICE, "no GPU code in this build: nvcc was not found");
+    none(why);
     return NULL;
+}
+
+td_status td_gpu_ceilings_measure(td_gpu_ceilings *out, td_error *err) {
+    (void)out;
+    return none(err);
+}
+
+td_status td_trace_start(td_error *err) {
+    return none(err);
+}
+
+td_status td_trace_stop(td_trace *out, td_error *err) {
+    (void)out;
+    return none(err);
+}
+
+void td_trace_free(td_trace *trace) {
+    (void)trace;
+}
+
+void td_range_push(const char *name) {
+    (void)name;
+}
+
+void td_range_pop(void) {
+}
+
+td_status td_gpu_step_new(int64_t layers, int64_t rows, int64_t width, td_gpu_step **out, td_error *err) {
+    (void)layers, (void)rows, (void)width;
+    *out = NULL;
+    return none(err);
+}
+
+void td_gpu_step_delete(td_gpu_step *step) {
+    (void)step;
+}
+
+td_status td_gpu_step_submit(td_gpu_step *step, int batch, td_error *err) {
+    (void)step, (void)batch;
+    return none(err);
+}
+
+td_status td_gpu_step_loss(td_gpu_step *step, double *loss, td_error *err) {
+    (void)step, (void)loss;
+    return none(err);
 }

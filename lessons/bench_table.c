@@ -74,7 +74,7 @@ static void verdict_cell(td_record *record, const td_bench_result *result) {
 
 void td_bench_row(td_record *record, const td_variant *variant, const td_problem *problem,
                   const td_bench_result *result, const td_ceilings *ceilings) {
-    td_dtype arithmetic = variant->rounding.arithmetic;
+    td_dtype arithmetic = td_ceiling_of(variant);
     td_roofline place;
     td_record_row(record);
     td_bench_problem_cells(record, variant, problem);

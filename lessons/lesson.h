@@ -50,5 +50,13 @@ td_status td_lesson_save(const td_arguments *arguments, int number, td_record *r
  * those paths. Without gnuplot the plots are SKIPped, with the reason. */
 td_status td_lesson_plot(const td_arguments *arguments, int number, td_record *record, const char *name,
                          const char *script, td_error *err);
+/* Only the drawing, of a CSV that is there already. */
+td_status td_lesson_draw(const td_arguments *arguments, int number, const char *csv, const char *name,
+                         const char *script, td_error *err);
+/* Save, and save and draw, what a GPU measured: its name and driver stand in the provenance. */
+td_status td_lesson_save_gpu(const td_arguments *arguments, int number, td_record *record, const char *name,
+                             td_error *err);
+td_status td_lesson_plot_gpu(const td_arguments *arguments, int number, td_record *record, const char *name,
+                             const char *script, td_error *err);
 
 #endif

@@ -48,7 +48,7 @@ td_status td_pair_row(td_record *record, const td_variant *variant, const td_pro
             td_record_int(record, "runs", timed.timing.runs);
             td_record_real(record, "workspace_mib", (double)timed.workspace_bytes / 0x1p20);
             if (ceilings) {
-                double floor = td_floor_seconds(ceilings, variant->rounding.arithmetic, timed.flops, timed.bytes);
+                double floor = td_floor_seconds(ceilings, td_ceiling_of(variant), timed.flops, timed.bytes);
                 td_record_real(record, "floor_percent", 100 * floor / timed.timing.median);
             }
         }

@@ -1,6 +1,7 @@
 /* A launch: its limits, then its blocks, which idle host threads take in order. When one goes wrong those before it are
  * finished and the first of all that went wrong is reported, so that it does not depend on the number of host threads.
  */
+#include "../launches.h"
 #include "inside.h"
 #include <omp.h>
 #include <pthread.h>
@@ -112,6 +113,7 @@ td_status td_emulated_launch(td_error *err, const char *name, const unsigned gri
         return td_fail(err, TD_UNSUPPORTED, "%s: 2^29 blocks or more take the emulator too long", l.name);
     if (!td_emu_start()) return td_fail(err, TD_NO_MEMORY, "emulator: no address space for device memory");
     pthread_mutex_lock(&one_launch);
+    td_launch_add(l.name, grid, block, shared_bytes, NULL);
     if (next_block + (uint64_t)l.blocks >= (uint64_t)1 << 30) {
         td_emu_forget_accesses();
         next_block = 1;

@@ -1,0 +1,13 @@
+/* Results of a machine that is not here, from plots/recorded/: shown as what they are, never as measured now. */
+#ifndef TANDEM_LESSON_RECORDED_H
+#define TANDEM_LESSON_RECORDED_H
+
+#include "lesson.h"
+
+/* What plots/recorded/<name>.csv is, then its rows; SKIP with the reason where it cannot be shown. */
+void td_recorded_show(const char *name, const td_heading *columns);
+/* The same, then drawn like a lesson's own CSV, under the name recorded_<name>. */
+td_status td_recorded_plot(const td_arguments *arguments, int number, const char *name, const td_heading *columns,
+                           const char *script, td_error *err);
+
+#endif
