@@ -9,6 +9,11 @@ int64_t td_key_block_floats(const td_attention_problem *a) {
     return (4 * td_online_block(a) * a->d + 15) / 16 * 16;
 }
 
+/* Keys that some query may read: the last query reads furthest. */
+static int64_t keys_read(const td_attention_problem *a) {
+    return a->Tq == 0 ? 0 : td_allowed_keys(a->mask, a->Tq - 1, a->Tq, a->Tk);
+}
+
 /* acc[c][r], the block's part of dQ for the queries first … of the tile, into a sum that other blocks add to as well.
  */
 static void add_to_shared(const td_attention_problem *a, td_query_tile at, int first, const float *acc, float *dQ) {
@@ -25,7 +30,7 @@ void td_key_block(const td_attention_problem *a, const td_tensor *t, td_dtype dt
     int64_t b = n / blocks / a->Hkv, kv = n / blocks % a->Hkv, begin = n % blocks * block;
     int64_t keys = begin + block < a->Tk ? block : a->Tk - begin;
     float *k = work, *v = k + block * d, *dk = v + block * d, *dv = dk + block * d;
-    for (int64_t j = 0; j < keys; j++) {
+    for (int64_t j = 0; j < keys && begin + j < keys_read(a); j++) {
         td_load_row(&t[TD_K], dtype, b, kv, begin + j, k + j * d);
         td_load_row(&t[TD_V], dtype, b, kv, begin + j, v + j * d);
     }

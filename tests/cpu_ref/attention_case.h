@@ -111,11 +111,15 @@ static inline void attention_case_oracle(const attention_case *x, double *want[2
     want[0] = attention_case_output(x, TD_O), want[1] = attention_case_output(x, TD_LSE);
 }
 
-/* Every variant of attention forward that has no deliberate mistake; NULL past the last. */
-static inline const td_variant *attention_forward_variant(int i) {
+/* Every CPU variant of an operation that has no deliberate mistake; NULL past the last. */
+static inline const td_variant *attention_variant(td_op op, int i) {
     for (const td_variant *const *v = td_cpu_variants; *v; v++)
-        if ((*v)->op == TD_OP_ATTENTION_FORWARD && !(*v)->mistake && i-- == 0) return *v;
+        if ((*v)->op == op && !(*v)->mistake && i-- == 0) return *v;
     return NULL;
+}
+
+static inline const td_variant *attention_forward_variant(int i) {
+    return attention_variant(TD_OP_ATTENTION_FORWARD, i);
 }
 
 #endif

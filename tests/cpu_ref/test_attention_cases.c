@@ -4,10 +4,9 @@
  * dimensions and block sizes. An answer is held against the table as well as against the oracle. */
 #include "../../checks/check.h"
 #include "../../checks/tolerance.h"
-#include "attention_case.h"
+#include "facts.h"
 #include <math.h>
 
-/* A column of a table row is text: numbers, each as VALUE, VALUE*TIMES, or VALUE*TIMES+STEP for a ramp. */
 typedef struct fact {
     const char *name;
     int64_t Tq, Tk;
@@ -17,10 +16,6 @@ typedef struct fact {
     const char *q, *k, *v; /* one number a row */
     const char *O, *LSE;   /* what is right; LSE "" where the oracle's answer is enough */
 } fact;
-
-#define FULL TD_MASK_NONE
-#define LEFT TD_MASK_CAUSAL_TOP_LEFT
-#define RIGHT TD_MASK_CAUSAL_BOTTOM_RIGHT
 
 static const fact facts[] = {
     /* rows without an allowed key */
@@ -83,32 +78,6 @@ static const fact facts[] = {
     {"A13 infinite value", 2, 2, LEFT, 1, 1, "1*2", "1*2", "1 inf", "1 inf", "1 1.6931471805599454"},
 };
 
-/* Row i of a column. */
-static double at(const char *column, int64_t i) {
-    for (char *next;; column = next) {
-        double first = strtod(column, &next), step = 0;
-        cr_assert_neq(next, column, "column ends before row %ld", (long)i);
-        int64_t times = *next == '*' ? strtol(next + 1, &next, 10) : 1;
-        if (*next == '+') step = strtod(next + 1, &next);
-        if (i < times) return first + (double)i * step;
-        i -= times;
-    }
-}
-
-/* Every head alike; the number in the first place of q and k, in every place of v. */
-static void fill(const td_tensor *t, const char *rows, int all_places) {
-    for (int64_t e = 0; e < td_count(t); e++) {
-        int64_t i = e / t->size[3] % t->size[2], c = e % t->size[3];
-        td_store(t, e, c == 0 || all_places ? at(rows, i) : 0);
-    }
-}
-
-static int representable(const char *rows, int64_t n, td_dtype dtype) {
-    for (int64_t i = 0; i < n; i++)
-        if (isfinite(at(rows, i)) && td_round_to(at(rows, i), dtype) != at(rows, i)) return 0;
-    return 1;
-}
-
 /* What the variant wrote against the table, within HARD: these inputs are made so that errors do not average. */
 static void compare_with_table(const fact *f, const attention_case *x, int output, const td_variant *variant) {
     td_tensor want[TD_ATTENTION_TENSORS], *t = &want[output];
@@ -116,7 +85,7 @@ static void compare_with_table(const fact *f, const attention_case *x, int outpu
     int64_t n = td_count(t);
     double *space = calloc((size_t)(3 * n + 1), sizeof *space);
     t->data = space;
-    fill(t, output == TD_O ? f->O : f->LSE, 1);
+    fact_fill(t, output == TD_O ? f->O : f->LSE, 1);
     td_bounds bounds = {space + n, space + 2 * n};
     td_comparison c;
     cr_assert_eq(td_tolerance(&x->problem, &variant->rounding, want, output, TD_F64, &bounds, NULL), TD_OK);
@@ -129,11 +98,11 @@ static void compare_with_table(const fact *f, const attention_case *x, int outpu
 
 /* Returns 1 if the variant ran, 0 if it says that it cannot. */
 static int holds(const fact *f, td_attention_problem a, const td_variant *variant) {
-    if (!representable(f->q, f->Tq, variant->dtype) || !representable(f->k, f->Tk, variant->dtype) ||
-        !representable(f->v, f->Tk, variant->dtype))
+    if (!fact_representable(f->q, f->Tq, variant->dtype) || !fact_representable(f->k, f->Tk, variant->dtype) ||
+        !fact_representable(f->v, f->Tk, variant->dtype))
         return 0;
     attention_case x = attention_case_new(a, variant->dtype, 1);
-    fill(&x.t[TD_Q], f->q, 0), fill(&x.t[TD_K], f->k, 0), fill(&x.t[TD_V], f->v, 1);
+    fact_fill(&x.t[TD_Q], f->q, 0), fact_fill(&x.t[TD_K], f->k, 0), fact_fill(&x.t[TD_V], f->v, 1);
     td_check_result result;
     td_error err = {TD_OK, ""};
     cr_assert_eq(td_check_tensors(variant, &x.problem, x.t, 1, NULL, &result, &err), TD_OK, "%s: %s", f->name,
@@ -149,27 +118,16 @@ static int holds(const fact *f, td_attention_problem a, const td_variant *varian
 }
 
 Test(attention_cases, hold_for_every_variant_alone_and_with_neighbours) {
-    static const struct {
-        int64_t B, Hq, Hkv, d, block; /* block 0: the fact's own */
-    } neighbours[] = {{1, 1, 1, 1, 0}, {1, 4, 2, 5, 0}, {2, 1, 1, 64, 1}, {1, 3, 1, 16, 7}, {1, 1, 1, 128, 64}};
     const td_variant *variant;
     for (int k = 0; (variant = attention_forward_variant(k)); k++) {
         int ran = 0;
         for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-            for (size_t j = 0; j < sizeof neighbours / sizeof *neighbours; j++) {
+            for (int j = 0; j < FACT_NEIGHBOURS; j++) {
                 const fact *f = &facts[i];
-                td_attention_problem a = {neighbours[j].B,
-                                          neighbours[j].Hq,
-                                          neighbours[j].Hkv,
-                                          f->Tq,
-                                          f->Tk,
-                                          neighbours[j].d,
-                                          f->scale,
-                                          f->mask,
-                                          neighbours[j].block ? neighbours[j].block : f->block};
+                td_attention_problem a = fact_problem(j, f->Tq, f->Tk, f->scale, f->mask, f->block);
                 ran += holds(f, a, variant);
             }
-        int all = (int)(sizeof facts / sizeof *facts * sizeof neighbours / sizeof *neighbours);
+        int all = (int)(sizeof facts / sizeof *facts * FACT_NEIGHBOURS);
         cr_assert_geq(ran, all * 3 / 4, "%s ran %d of %d only", variant->name, ran, all);
     }
 }

@@ -2,8 +2,13 @@
 #ifndef TANDEM_TESTS_BACKWARD_CASE_H
 #define TANDEM_TESTS_BACKWARD_CASE_H
 
+#include "../../../checks/check.h"
 #include "../../../cpu_ref/attention_backward/attention_backward.h"
 #include "../attention_case.h"
+
+static inline const td_variant *backward_variant(int i) {
+    return attention_variant(TD_OP_ATTENTION_BACKWARD, i);
+}
 
 static inline const char *backward_output_name(int output) {
     return output == TD_DQ ? "dQ" : output == TD_DK ? "dK" : "dV";
@@ -48,6 +53,18 @@ static inline attention_case backward_case_new(td_attention_problem a, td_dtype 
     }
     for (int64_t i = 0; i < td_count(&x.t[TD_DO]); i++) td_store(&x.t[TD_DO], i, td_normal(seed, TD_DO, (uint64_t)i));
     return x;
+}
+
+/* The variant's answer, left in x, against the oracle's within GATE (or HARD); 0 if the variant says that it cannot. */
+static inline int backward_case_check(const attention_case *x, const td_variant *v, int use_hard, const char *label) {
+    td_check_result r;
+    td_error err = {TD_OK, ""};
+    cr_assert_eq(td_check_tensors(v, &x->problem, x->t, use_hard, NULL, &r, &err), TD_OK, "%s", err.message);
+    const td_comparison *c = &r.output[td_check_worst(&r)];
+    cr_assert_neq(r.verdict, TD_FAIL, "%s, %s, block %ld: %s %s[%ld,%ld,%ld,%ld] = %.9g, want %.9g, tolerance %.3g",
+                  v->name, label, (long)x->problem.attention.block, r.reason, r.output_name[td_check_worst(&r)],
+                  (long)c->worst[0], (long)c->worst[1], (long)c->worst[2], (long)c->worst[3], c->got, c->want, c->tol);
+    return r.verdict != TD_SKIP;
 }
 
 #endif
