@@ -18,13 +18,20 @@ typedef struct loop {
     int run;
 } loop;
 
+td_status td_bench_once(const td_device *device, td_status (*body)(void *context, int run, td_error *err),
+                        void *context, int run, double *seconds, td_error *err) {
+    td_status status = device ? device->start(err) : TD_OK;
+    double start = td_now();
+    if (!status) status = body(context, run, err);
+    *seconds = td_now() - start;
+    return device && !status ? device->stop(seconds, err) : status;
+}
+
 static td_status one_run(loop *l, double *seconds, td_error *err) {
     if (l->before) l->before(l->context, l->run);
     td_flush_now(&l->flush);
-    double start = td_now();
-    td_status status = l->body(l->context, l->run++, err);
-    *seconds = td_now() - start;
-    return status;
+    l->run++;
+    return td_bench_once(l->flush.device, l->body, l->context, l->run - 1, seconds, err);
 }
 
 /* Pages are touched, tables built and clocks raised in the first runs: go on while they still get faster. */
@@ -41,7 +48,7 @@ static td_status warm_up(loop *l, const td_bench_options *options, td_error *err
 
 static td_status timed_runs(loop *l, const td_bench_options *options, double *samples, double *scratch, td_timing *out,
                             td_error *err) {
-    double spent = 0;
+    double spent = 0, began = td_now();
     for (int n = 0; n < options->max_runs;) {
         td_status status = one_run(l, &samples[n], err);
         if (status) samples[n] = NAN;
@@ -49,8 +56,9 @@ static td_status timed_runs(loop *l, const td_bench_options *options, double *sa
         memcpy(scratch, samples, (size_t)n * sizeof *samples);
         td_timing_from(scratch, n, out);
         if (status) return status;
-        if (n >= options->min_runs && (spent >= options->max_seconds || out->relative_error <= options->relative_error))
-            break;
+        if (n < options->min_runs) continue;
+        if (spent >= options->max_seconds || td_now() - began >= 6 * options->max_seconds) break;
+        if (out->relative_error <= options->relative_error) break;
     }
     return TD_OK;
 }
@@ -63,10 +71,10 @@ td_status td_bench(td_status (*body)(void *context, int run, td_error *err), voi
         return td_fail(err, TD_BAD_PARAM, "runs = %d to %d: must be 1 or more, the smaller first", options->min_runs,
                        options->max_runs);
 
-    loop l = {.body = body, .before = before, .context = context};
+    loop l = {.body = body, .before = before, .context = context, .flush = {.device = options->device}};
     double *samples = malloc(2 * (size_t)options->max_runs * sizeof *samples);
     td_status status = samples ? TD_OK : td_fail(err, TD_NO_MEMORY, "no memory for %d samples", options->max_runs);
-    if (!status && options->flush_cache) status = td_flush_new(&l.flush, err);
+    if (!status && options->flush_cache) status = td_flush_new(&l.flush, options->device, err);
     if (!status && (status = warm_up(&l, options, err))) out->failed = 1;
     if (!status) status = timed_runs(&l, options, samples, samples + options->max_runs, out, err);
     free(samples);

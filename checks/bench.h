@@ -3,18 +3,19 @@
 #ifndef TANDEM_CHECKS_BENCH_H
 #define TANDEM_CHECKS_BENCH_H
 
-#include "tandem/status.h"
-#include "tandem/variant.h"
+#include "tandem/device.h"
 
 typedef enum td_scope { TD_SCOPE_FORWARD = 0, TD_SCOPE_FORWARD_BACKWARD, TD_SCOPE_FULL_STEP, TD_SCOPES } td_scope;
 const char *td_scope_name(td_scope scope);
 
 typedef struct td_bench_options {
-    int warmup;             /* runs before the first timed one; up to four times as many while they still get faster */
-    int min_runs, max_runs; /* timed runs: min_runs are always made */
-    double max_seconds;     /* then stop when this much has been spent on timed runs */
-    double relative_error;  /* or when the median's relative standard error is below this */
-    int flush_cache;        /* write a buffer larger than the last-level cache before each run */
+    int warmup;              /* runs before the first timed one; up to four times as many while they still get faster */
+    int min_runs, max_runs;  /* timed runs: min_runs are always made */
+    double max_seconds;      /* then stop when this much has been spent on timed runs, or six times as much on all, with
+                              * what lies between them */
+    double relative_error;   /* or when the median's relative standard error is below this */
+    int flush_cache;         /* write a buffer larger than the last-level cache before each run */
+    const td_device *device; /* whose clock and cache: NULL = the CPU's */
 } td_bench_options;
 td_bench_options td_bench_defaults(void);
 
@@ -41,6 +42,9 @@ void td_timing_from(double *samples, int n, td_timing *out);
 const char *td_timing_flaw(const td_timing *timing);
 /* Index of the smallest median among the timings without a flaw; −1 if none. */
 int td_timing_best(const td_timing *timings, int count);
+/* One call of body on the clock of `device`, or on the monotonic one where that is NULL. */
+td_status td_bench_once(const td_device *device, td_status (*body)(void *context, int run, td_error *err),
+                        void *context, int run, double *seconds, td_error *err);
 /* Time `body(context, run)`. `before(context, run)` (may be NULL) is outside the interval: rotate inputs, poison
  * outputs there. It comes right after the previous run's interval, before the cache is flushed, so that it can see what
  * that run had really finished. `run` counts warm-up runs too. The first error of `body` ends the measurement: its

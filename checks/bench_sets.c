@@ -21,18 +21,25 @@ static td_status add_set(td_bench_sets *sets, const td_trial_plan *plan, const t
     return TD_OK;
 }
 
-/* A machine that runs out of memory kills a process, this one or another: half of it is the limit. */
+/* A machine that runs out of memory kills a process, this one or another: half of it is the limit. A device says no. */
 static td_status measured_set(td_bench_sets *sets, const td_trial_plan *plan, size_t *bytes, td_error *err) {
-    td_memory *memory = td_memory_new((size_t)sysconf(_SC_PHYS_PAGES) / 2 * (size_t)sysconf(_SC_PAGESIZE));
-    if (!memory) return td_fail(err, TD_NO_MEMORY, "no memory for the counting allocator");
-    td_allocator counting = td_memory_allocator(memory);
-    td_trial trial;
-    td_status status = td_trial_new(&trial, sets->variant, &sets->problem, plan, &counting, err);
-    if (!status) {
-        *bytes = td_memory_peak_total(memory, NULL);
-        td_trial_free(&trial);
-    }
-    td_memory_delete(memory);
+    size_t half = (size_t)sysconf(_SC_PHYS_PAGES) / 2 * (size_t)sysconf(_SC_PAGESIZE);
+    td_memory *host = td_memory_new(half);
+    td_memory *there = sets->device ? td_memory_over(&sets->device->allocator, 0) : host;
+    td_status status = TD_NO_MEMORY;
+    if (host && there) {
+        td_allocator counting = td_memory_allocator(host);
+        td_device counted = sets->device ? *sets->device : (td_device){.backend = TD_CPU};
+        counted.allocator = td_memory_allocator(there);
+        td_trial trial;
+        status = td_trial_new_on(sets->device ? &counted : NULL, &trial, sets->variant, &sets->problem, plan, &counting,
+                                 err);
+        *bytes = td_memory_peak_total(there, NULL);
+        if (!status) td_trial_free(&trial);
+    } else
+        td_fail(err, status, "no memory for the counting allocator");
+    if (there != host) td_memory_delete(there);
+    td_memory_delete(host);
     return status;
 }
 
@@ -47,9 +54,11 @@ td_status td_bench_sets_new(td_bench_sets *sets, const td_variant *variant, cons
     sets->every_element = variant->flops(problem) <= oracle_flops || td_rows(problem) == 0;
     td_machine_read(&machine);
     td_trial_plan_layout(&plan, variant, problem, TD_LAYOUT_CONTIGUOUS, variant->dtype);
-    td_status status = measured_set(sets, &plan, set_bytes, err);
-    if (status) return status;
-    size_t cache = (size_t)(machine.llc_bytes > 0 ? machine.llc_bytes : 32 << 20);
+    td_status status = td_device_for(variant->backend, &sets->device, err);
+    if (status || (status = measured_set(sets, &plan, set_bytes, err))) return status;
+    size_t cache = sets->device            ? sets->device->cache_bytes
+                   : machine.llc_bytes > 0 ? (size_t)machine.llc_bytes
+                                           : (size_t)32 << 20;
     size_t wanted = 2 * cache / *set_bytes + 1;
     for (size_t i = 0; i < wanted && i < TD_BENCH_MOST_SETS && !status; i++)
         status = add_set(sets, &plan, &allocator, err);
@@ -67,8 +76,9 @@ void td_bench_sets_free(td_bench_sets *sets) {
 static int64_t unwritten(const td_tensor *t) {
     static const unsigned char poison[8] = {255, 255, 255, 255, 255, 255, 255, 255};
     size_t size = td_dtype_size(t->dtype);
-    int64_t left = 0;
-    for (int64_t k = 0; k < td_count(t); k++)
+    int64_t left = 0, count = td_count(t);
+#pragma omp parallel for reduction(+ : left) if (count > 100000)
+    for (int64_t k = 0; k < count; k++)
         left += !memcmp((const unsigned char *)t->data + (size_t)k * size, poison, size);
     return left;
 }
@@ -89,7 +99,8 @@ void td_bench_sets_inspect(td_bench_sets *sets) {
     td_error err = {TD_OK, ""};
     td_verdict verdict = TD_PASS;
     if (!sets->current || sets->fault[0]) return;
-    look_for_poison(sets);
+    if (td_trial_fetch(sets->current, &err)) snprintf(sets->fault, sizeof sets->fault, "in a run, %.180s", err.message);
+    if (!sets->fault[0]) look_for_poison(sets);
     if (!sets->fault[0] && td_trial_verify(sets->current, &err))
         snprintf(sets->fault, sizeof sets->fault, "in a run, %.180s", err.message);
     if (!sets->fault[0] && td_rows(&sets->problem) > 0 &&
@@ -127,6 +138,11 @@ td_status td_bench_sets_check(td_bench_sets *sets, td_verdict *verdict, td_error
     *verdict = one;
     if (sets->every_element && one != TD_FAIL)
         return td_outputs_check(&sets->problem, tensors, rounding, verdict, sets->fault, sizeof sets->fault, err);
+    if (sets->problem.op == TD_OP_ATTENTION_BACKWARD && one != TD_FAIL) {
+        status =
+            td_heads_check(&sets->problem, tensors, sets->row, rounding, &one, sets->fault, sizeof sets->fault, err);
+        *verdict = one;
+    }
     for (int k = 0; k < SAMPLE && !status && one != TD_FAIL; k++) {
         /* the last row, where a tail can be lost, and others anywhere */
         int64_t n = k == 0 ? rows - 1 : (int64_t)(td_uniform(7, 0, (uint64_t)k) * (double)rows);

@@ -12,13 +12,15 @@ typedef struct td_bench_sets {
     td_problem problem;
     td_trial trial[TD_BENCH_MOST_SETS];
     int count;
-    td_trial *current; /* that of the last run; NULL before the first */
-    td_row row;        /* new in it */
-    int every_element; /* of a check: whether the oracle can afford every row */
-    char fault[200];   /* what the first run that misbehaved did; "" so far none */
+    td_trial *current;       /* that of the last run; NULL before the first */
+    td_row row;              /* new in it */
+    const td_device *device; /* that it runs on; NULL = the host */
+    int every_element;       /* of a check: whether the oracle can afford every row */
+    char fault[200];         /* what the first run that misbehaved did; "" so far none */
 } td_bench_sets;
 
-/* As many sets as together are twice the last-level cache; *set_bytes is what one of them takes (measured). */
+/* As many sets as together are twice the last-level cache, the device's where there is one; *set_bytes is what one of
+ * them takes there (measured). */
 td_status td_bench_sets_new(td_bench_sets *sets, const td_variant *variant, const td_problem *problem,
                             size_t *set_bytes, td_error *err);
 void td_bench_sets_free(td_bench_sets *sets);

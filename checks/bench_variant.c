@@ -18,8 +18,9 @@ static td_status body(void *context, int run, td_error *err) {
 static td_status refuse(const td_variant *variant, const td_problem *problem, td_error *why) {
     if (variant->backend == TD_EMULATED)
         return td_fail(why, TD_UNSUPPORTED, "emulated: its time would say nothing about a GPU");
-    if (variant->backend != TD_CPU) return td_fail(why, TD_NO_DEVICE, "no GPU: not run, and not replaced by a CPU");
-    return variant->supports ? variant->supports(problem, why) : TD_OK;
+    const td_device *device;
+    td_status status = td_device_for(variant->backend, &device, why);
+    return status || !variant->supports ? status : variant->supports(problem, why);
 }
 
 static void no_time(td_bench_result *out, const char *reason) {
@@ -92,7 +93,9 @@ td_status td_bench_variant(const td_variant *variant, const td_problem *problem,
     td_error why = {TD_OK, ""};
     td_status status = begin(&sets, variant, problem, out, err);
     if (!status && out->verdict_before <= TD_MARGINAL) {
-        why.status = td_bench(body, turn, &sets, options, &out->timing, &why);
+        td_bench_options with_device = *options;
+        with_device.device = sets.device;
+        why.status = td_bench(body, turn, &sets, &with_device, &out->timing, &why);
         status = why.status && !out->timing.failed ? td_fail(err, why.status, "%s", why.message)
                                                    : check_after(&sets, &why, out, err);
     }
@@ -108,36 +111,41 @@ typedef struct lane {
 } lane;
 
 static void one_turn(lane *l, td_flush *flush, int warm_up) {
+    double seconds;
     td_bench_sets_turn(&l->sets, l->turns++);
     td_flush_now(flush);
-    double start = td_now();
-    l->why.status = td_bench_sets_run(&l->sets, &l->why);
-    if (!warm_up) l->seconds[l->runs++] = td_now() - start;
+    l->why.status = td_bench_once(l->sets.device, body, &l->sets, 0, &seconds, &l->why);
+    if (!warm_up) l->seconds[l->runs++] = seconds;
 }
 
 static td_status race(lane *lanes, const td_contender *contenders, int count, int rounds, td_bench_result *results,
                       td_error *err) {
-    td_flush flush;
-    td_status status = td_flush_new(&flush, err);
-    for (int c = 0; c < count && !status; c++)
+    td_flush flush[2] = {{.data = NULL}, {.data = NULL}}; /* the CPU's caches, the GPU's */
+    td_status status = td_flush_new(&flush[0], NULL, err);
+    for (int c = 0; c < count && !status; c++) {
+        const td_device **device = &lanes[c].sets.device;
         status = begin(&lanes[c].sets, contenders[c].variant, &contenders[c].problem, &results[c], err);
+        if (!status && *device && !flush[1].data) status = td_flush_new(&flush[1], *device, err);
+    }
     for (int r = -1; r < rounds && !status; r++)
         for (int c = 0; c < count; c++)
             if (results[c].verdict_before <= TD_MARGINAL && !lanes[c].why.status &&
                 (r < 0 || r % contenders[c].every == 0))
-                one_turn(&lanes[c], &flush, r < 0);
+                one_turn(&lanes[c], &flush[lanes[c].sets.device != NULL], r < 0);
     for (int c = 0; c < count && !status; c++) {
         if (results[c].verdict_before > TD_MARGINAL) continue;
         td_timing_from(lanes[c].seconds, lanes[c].runs, &results[c].timing);
         status = check_after(&lanes[c].sets, &lanes[c].why, &results[c], err);
     }
-    td_flush_free(&flush);
+    td_flush_free(&flush[0]);
+    td_flush_free(&flush[1]);
     return status;
 }
 
 td_status td_bench_together(const td_contender *contenders, int count, int rounds, td_bench_result *results,
                             td_error *err) {
-    if (rounds < 1) return td_fail(err, TD_BAD_PARAM, "rounds = %d: must be 1 or more", rounds);
+    if (count < 1 || rounds < 1)
+        return td_fail(err, TD_BAD_PARAM, "%d contenders, %d rounds: must be 1 or more", count, rounds);
     lane *lanes = calloc((size_t)count, sizeof *lanes);
     double *seconds = calloc((size_t)count * (size_t)rounds, sizeof *seconds);
     td_status status = TD_NO_MEMORY;

@@ -34,6 +34,44 @@ static td_status convert(td_tensor *t, const char *name, td_dtype dtype, const t
     return TD_OK;
 }
 
+/* A GPU variant works on the caller's own device memory, in which nothing is converted. */
+static td_status run_on_gpu(const td_variant *v, const td_problem *problem, const td_tensor *tensors,
+                            const td_allocator *allocator, td_error *err) {
+    static const char *const names[] = {"Q", "K", "V"};
+    const td_device *device;
+    td_status s = td_device_for(v->backend, &device, err);
+    if (s) return s;
+    for (int k = TD_Q; k <= TD_V; k++)
+        if (tensors[k].dtype != v->dtype && td_count(&tensors[k]) > 0)
+            return td_fail(err, TD_UNSUPPORTED, "%s: is %s, but %s takes %s, and converts nothing on the GPU", names[k],
+                           td_dtype_name(tensors[k].dtype), v->name, td_dtype_name(v->dtype));
+    const td_allocator *a = allocator ? allocator : &device->allocator;
+    size_t bytes = v->workspace_bytes(problem);
+    void *workspace = bytes ? a->alloc(a->context, bytes, v->workspace_tag) : NULL;
+    if (bytes && !workspace)
+        return td_fail(err, TD_NO_MEMORY, "workspace: no memory for its %zu bytes on %s", bytes, device->name);
+    s = v->run(problem, tensors, workspace, device->stream, err);
+    td_status late = device->synchronize(s ? NULL : err);
+    if (workspace) a->free(a->context, workspace);
+    return s ? s : late;
+}
+
+/* An emulated variant sees memory of the emulator alone: a trial lends it some. */
+static td_status run_in_trial(const td_variant *v, const td_problem *problem, const td_tensor *tensors,
+                              const td_allocator *allocator, td_error *err) {
+    td_trial_plan plan;
+    td_trial trial;
+    td_trial_plan_like(&plan, v, problem, tensors);
+    td_status s = td_trial_new(&trial, v, problem, &plan, allocator, err);
+    if (s) return s;
+    td_trial_take(&trial, tensors);
+    if ((s = td_trial_run(&trial, err)) == TD_OK)
+        for (int k = TD_O; k <= TD_LSE; k++)
+            if (tensors[k].data) td_tensor_copy(&tensors[k], &trial.tensors[k]);
+    td_trial_free(&trial);
+    return s;
+}
+
 static td_status run_with_copies(const td_variant *v, const td_problem *problem, td_tensor *tensors,
                                  const td_allocator *allocator, td_error *err) {
     static const char *const names[] = {"Q", "K", "V"};
@@ -71,5 +109,7 @@ td_status td_attention_forward(const char *variant, const td_attention_problem *
     if (problem->B * problem->Hq * problem->Tq > 0 && !tensors[TD_O].data && !tensors[TD_LSE].data)
         return td_fail(err, TD_BAD_PARAM, "O, LSE: at least one must be wanted");
     if (v->supports && (s = v->supports(&p, err))) return s;
-    return run_with_copies(v, &p, tensors, a, err);
+    return v->backend == TD_CUDA       ? run_on_gpu(v, &p, tensors, allocator, err)
+           : v->backend == TD_EMULATED ? run_in_trial(v, &p, tensors, a, err)
+                                       : run_with_copies(v, &p, tensors, a, err);
 }

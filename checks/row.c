@@ -6,14 +6,13 @@
 #include "trial.h"
 
 static int is_attention(const td_problem *problem) {
-    return problem->op == TD_OP_ATTENTION_FORWARD || problem->op == TD_OP_ATTENTION_BACKWARD;
+    return td_op_is_attention(problem->op);
 }
 
 int64_t td_rows(const td_problem *problem) {
     const td_attention_problem *a = &problem->attention;
-    if (problem->op == TD_OP_ATTENTION_FORWARD) return a->B * a->Hkv * a->Tq;
-    if (problem->op == TD_OP_ATTENTION_BACKWARD || problem->matrix.N == 0) return 0;
-    return problem->matrix.M;
+    if (is_attention(problem)) return a->B * a->Hkv * a->Tq;
+    return problem->matrix.N == 0 ? 0 : problem->matrix.M;
 }
 
 td_row td_row_at(const td_problem *problem, int64_t n) {
@@ -41,14 +40,25 @@ static td_tensor rows_of(const td_tensor *t, int64_t first, int64_t rows) {
 
 /* Does the row of the outputs stand against this input's row i alone (Q, A, X), or does it read many (K, V, B)? */
 static int read_by_row(const td_problem *problem, int tensor) {
-    return is_attention(problem) ? tensor == TD_Q : tensor == TD_A; /* TD_X is TD_A */
+    if (!is_attention(problem)) return tensor == TD_A; /* TD_X is TD_A */
+    return tensor == TD_Q || tensor == TD_O || tensor == TD_LSE || tensor == TD_DO;
+}
+
+/* dK and dV sum over the queries: no row of theirs belongs to a query. */
+static int has_no_row(int tensor) {
+    return tensor == TD_DK || tensor == TD_DV;
+}
+
+/* A new row of Q, K or V would make backward's O and LSE wrong for many queries; dO is free. */
+static int may_be_renewed(const td_problem *problem, int tensor) {
+    return problem->op != TD_OP_ATTENTION_BACKWARD || tensor == TD_DO;
 }
 
 void td_row_renew(const td_problem *problem, const td_tensor *tensors, td_row row, uint64_t seed) {
     const td_operation *operation = td_operation_of(problem->op);
     for (int k = 0; k < operation->tensors; k++) {
         int index = operation->role[k].index;
-        if (operation->role[k].is_output || td_count(&tensors[index]) == 0) continue;
+        if (operation->role[k].is_output || !may_be_renewed(problem, index) || td_count(&tensors[index]) == 0) continue;
         td_tensor view = heads_of(problem, &tensors[index], row);
         int64_t i = read_by_row(problem, index) ? row.i : (int64_t)(td_philox(seed, 0, 0).x[0] % view.size[2]);
         for (int64_t h = 0; h < view.size[1]; h++)
@@ -75,7 +85,9 @@ static void row_problem(const td_problem *problem, const td_tensor *tensors, td_
     for (int k = 0; k < operation->tensors; k++) {
         int index = operation->role[k].index;
         td_tensor view = heads_of(problem, &tensors[index], row);
-        if (operation->role[k].is_output || read_by_row(problem, index))
+        if (has_no_row(index))
+            view.data = NULL;
+        else if (operation->role[k].is_output || read_by_row(problem, index))
             view = rows_of(&view, row.i, 1);
         else if (is_attention(problem))
             view = rows_of(&view, 0, keys);
@@ -97,7 +109,7 @@ static td_status compare_output(const td_trial *truth, const td_tensor *got, con
     return status;
 }
 
-/* (b,h,i) is where element (0,0,0) of the outputs lies in the whole problem. */
+/* (b,h,i) is where element (0,0,0) of the outputs lies in the whole problem, h a query head's number. */
 static td_status check_part(const td_problem *part, const td_tensor *tensors, const int64_t origin[3],
                             const td_rounding *rounding, td_verdict *verdict, char *reason, int size, td_error *err) {
     const td_operation *operation = td_operation_of(part->op);
@@ -113,13 +125,14 @@ static td_status check_part(const td_problem *part, const td_tensor *tensors, co
     for (int k = 0; k < operation->tensors && !status; k++) {
         const td_tensor_role *role = &operation->role[k];
         td_comparison c;
-        if (!role->is_output) continue;
+        if (!role->is_output || !tensors[role->index].data) continue;
         status = compare_output(&truth, &tensors[role->index], role, rounding, &c, err);
         if (status || c.verdict <= *verdict) continue;
         *verdict = c.verdict;
+        int64_t h = has_no_row(role->index) ? origin[1] / part->attention.Hq : origin[1];
         if (c.verdict == TD_FAIL)
             snprintf(reason, (size_t)size, "%s is wrong at (%lld,%lld,%lld,%lld): got %.6g, want %.6g", role->name,
-                     (long long)(origin[0] + c.worst[0]), (long long)(origin[1] + c.worst[1]),
+                     (long long)(origin[0] + c.worst[0]), (long long)(h + c.worst[1]),
                      (long long)(origin[2] + c.worst[2]), (long long)c.worst[3], c.got, c.want);
     }
     td_trial_free(&truth);
@@ -138,4 +151,18 @@ td_status td_row_check(const td_problem *problem, const td_tensor *tensors, td_r
     row_problem(problem, tensors, row, &part, views);
     int64_t heads = is_attention(problem) ? problem->attention.Hq / problem->attention.Hkv : 1;
     return check_part(&part, views, (int64_t[3]){row.b, row.kv * heads, row.i}, rounding, verdict, reason, size, err);
+}
+
+td_status td_heads_check(const td_problem *problem, const td_tensor *tensors, td_row row, const td_rounding *rounding,
+                         td_verdict *verdict, char *reason, int size, td_error *err) {
+    const td_operation *operation = td_operation_of(problem->op);
+    td_problem part = *problem;
+    td_tensor views[TD_MAX_TENSORS];
+    int64_t heads = problem->attention.Hq / problem->attention.Hkv;
+    part.attention.B = part.attention.Hkv = 1, part.attention.Hq = heads;
+    for (int k = 0; k < operation->tensors; k++) {
+        int index = operation->role[k].index;
+        views[index] = heads_of(problem, &tensors[index], row);
+    }
+    return check_part(&part, views, (int64_t[3]){row.b, row.kv * heads, 0}, rounding, verdict, reason, size, err);
 }

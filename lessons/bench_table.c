@@ -80,10 +80,12 @@ void td_bench_row(td_record *record, const td_variant *variant, const td_problem
     td_bench_problem_cells(record, variant, problem);
     if (td_bench_verdict(result) <= TD_MARGINAL) {
         timing_cells(record, &result->timing);
+        td_record_real(record, "rate_gflop_per_s", 1e-9 * result->flops / result->timing.median);
         td_record_real(record, "gb_per_s", 1e-9 * result->bytes / result->timing.median);
         td_record_real(record, "workspace_mib", (double)result->workspace_bytes / 0x1p20);
         td_record_real(record, "peak_mib", (double)result->peak_bytes / 0x1p20);
-        if (!td_roofline_place(ceilings, arithmetic, result->flops, result->bytes, result->timing.median, &place, NULL))
+        if (ceilings->copy_bytes_per_s > 0 &&
+            !td_roofline_place(ceilings, arithmetic, result->flops, result->bytes, result->timing.median, &place, NULL))
             td_roofline_cells(record, variant->name, arithmetic, ceilings, &place);
     }
     verdict_cell(record, result);
@@ -111,8 +113,13 @@ void td_ceilings_higher(td_ceilings *ceilings, const td_ceilings *other) {
         ceilings->flops_per_s[t] = fmax(ceilings->flops_per_s[t], other->flops_per_s[t]);
 }
 
-void td_ceilings_print(const td_ceilings *ceilings) {
-    printf("roof    %.4g GB/s from memory; multiply-adds in registers: f32 %.4g GFLOP/s, f64 %.4g GFLOP/s\n",
+void td_bench_print_device(const td_device *device) {
+    printf("GPU     %s, driver %s, %d multiprocessors, L2 cache %.3g MiB; timed by events\n", device->name,
+           device->driver, device->multiprocessors, (double)device->cache_bytes / 0x1p20);
+}
+
+void td_ceilings_print(const char *label, const td_ceilings *ceilings) {
+    printf("%-7s %.4g GB/s from memory; multiply-adds: f32 %.4g GFLOP/s, f64 %.4g GFLOP/s, bf16 %.4g GFLOP/s\n", label,
            1e-9 * ceilings->copy_bytes_per_s, 1e-9 * ceilings->flops_per_s[TD_F32],
-           1e-9 * ceilings->flops_per_s[TD_F64]);
+           1e-9 * ceilings->flops_per_s[TD_F64], 1e-9 * ceilings->flops_per_s[TD_BF16]);
 }

@@ -14,7 +14,7 @@
 enum { MOST_VARIANTS = 64 };
 
 static const td_option options[] = {
-    {"op", "attention_forward", "attention_forward, gemm, softmax, gelu", "the operation"},
+    {"op", "attention_forward", "attention_forward, attention_backward, gemm, softmax, gelu", "the operation"},
     {"variant", "all", "all, or a name that tandem list shows", "what to time"},
     {"b", "1", "integer, 1 to 65536", "attention: sequences"},
     {"h", "4", "integer, 1 to 65536", "attention: query heads"},
@@ -33,7 +33,8 @@ static const td_option options[] = {
 };
 
 static td_status read_op(const td_arguments *a, td_op *op, td_error *err) {
-    static const td_op legal[] = {TD_OP_ATTENTION_FORWARD, TD_OP_GEMM, TD_OP_SOFTMAX, TD_OP_GELU};
+    static const td_op legal[] = {TD_OP_ATTENTION_FORWARD, TD_OP_ATTENTION_BACKWARD, TD_OP_GEMM, TD_OP_SOFTMAX,
+                                  TD_OP_GELU};
     const char *text = td_argument_text(a, "op");
     char shown[48];
     for (size_t i = 0; i < sizeof legal / sizeof *legal; i++)
@@ -41,7 +42,7 @@ static td_status read_op(const td_arguments *a, td_op *op, td_error *err) {
             *op = legal[i];
             return TD_OK;
         }
-    return td_fail(err, TD_BAD_PARAM, "OP=%s: must be attention_forward, gemm, softmax or gelu",
+    return td_fail(err, TD_BAD_PARAM, "OP=%s: must be attention_forward, attention_backward, gemm, softmax or gelu",
                    td_shown(text, shown, sizeof shown));
 }
 
@@ -49,9 +50,8 @@ static td_status read_op(const td_arguments *a, td_op *op, td_error *err) {
 static td_status belongs(const td_arguments *a, td_op op, td_error *err) {
     static const char *const attention[] = {"b", "h", "hkv", "t", "tq", "d", "mask", "block"};
     static const char *const matrix[] = {"m", "n", "k"};
-    int is_attention = op == TD_OP_ATTENTION_FORWARD;
-    const char *const *foreign = is_attention ? matrix : attention;
-    size_t count = is_attention ? sizeof matrix / sizeof *matrix : sizeof attention / sizeof *attention;
+    const char *const *foreign = td_op_is_attention(op) ? matrix : attention;
+    size_t count = td_op_is_attention(op) ? sizeof matrix / sizeof *matrix : sizeof attention / sizeof *attention;
     const char *given = op != TD_OP_GEMM && td_arguments_given(a, "k") ? "k" : NULL;
     char label[32];
     for (size_t i = 0; i < count; i++)
@@ -65,7 +65,7 @@ static td_status read_problem(const td_arguments *a, td_problem *p, td_error *er
     td_status s;
     memset(p, 0, sizeof *p);
     if ((s = read_op(a, &p->op, err)) || (s = belongs(a, p->op, err))) return s;
-    if (p->op != TD_OP_ATTENTION_FORWARD) {
+    if (!td_op_is_attention(p->op)) {
         td_matrix_problem *m = &p->matrix;
         if ((s = td_argument_int(a, "m", 1, 1 << 20, &m->M, err)) ||
             (s = td_argument_int(a, "n", 1, 1 << 20, &m->N, err)))
@@ -113,6 +113,24 @@ static td_status time_all(const td_variant **v, int count, const td_problem *pro
     return status;
 }
 
+/* The GPU that the chosen variants need, if any does and it is there. */
+static const td_device *gpu_of(const td_variant **v, int count) {
+    for (int i = 0; i < count; i++)
+        if (v[i]->backend == TD_CUDA) return td_cuda_device(NULL);
+    return NULL;
+}
+
+/* Before and after what they are held against, the higher of the two. */
+static td_status raise_roofs(const td_device *gpu, td_ceilings roof[2], td_error *err) {
+    for (int k = 0; k < (gpu ? 2 : 1); k++) {
+        td_ceilings now;
+        td_status s = td_ceilings_measure_of(k ? TD_CUDA : TD_CPU, &now, err);
+        if (s) return s;
+        td_ceilings_higher(&roof[k], &now);
+    }
+    return TD_OK;
+}
+
 static void say_fastest(const td_variant **v, int count, const td_bench_result *results) {
     td_timing timings[MOST_VARIANTS];
     for (int i = 0; i < count; i++) timings[i] = results[i].timing;
@@ -125,7 +143,7 @@ static td_status bench(const td_arguments *arguments, td_error *err) {
     const td_variant *v[MOST_VARIANTS];
     td_problem problem;
     td_bench_options options = td_bench_defaults();
-    td_ceilings ceilings, again;
+    td_ceilings roof[2] = {{.copy_bytes_per_s = 0}, {.copy_bytes_per_s = 0}}; /* the CPU's, the GPU's */
     const char *path = td_argument_text(arguments, "out");
     char replay[512];
     int count, wrong = 0;
@@ -135,24 +153,26 @@ static td_status bench(const td_arguments *arguments, td_error *err) {
         (s = td_file_probe(path, err)))
         return s;
 
+    const td_device *gpu = gpu_of(v, count);
     td_bench_print_boundary(&problem);
+    if (gpu) td_bench_print_device(gpu);
     fflush(stdout);
-    if ((s = td_ceilings_measure(&ceilings, err)) || (s = time_all(v, count, &problem, &options, results, err)) ||
-        (s = td_ceilings_measure(&again, err)))
+    if ((s = raise_roofs(gpu, roof, err)) || (s = time_all(v, count, &problem, &options, results, err)) ||
+        (s = raise_roofs(gpu, roof, err)))
         return s;
-    td_ceilings_higher(&ceilings, &again);
-    td_ceilings_print(&ceilings);
+    td_ceilings_print("roof", &roof[0]);
+    if (gpu) td_ceilings_print("GPU", &roof[1]);
 
     td_record *record = td_record_new();
     for (int i = 0; i < count; i++) {
-        td_bench_row(record, v[i], &problem, &results[i], &ceilings);
+        td_bench_row(record, v[i], &problem, &results[i], &roof[v[i]->backend == TD_CUDA]);
         wrong += td_bench_verdict(&results[i]) == TD_FAIL;
     }
     printf("\n");
     td_bench_print(record);
     say_fastest(v, count, results);
     td_arguments_replay(arguments, replay, sizeof replay);
-    td_record_provenance(record, NULL, replay);
+    td_record_provenance_of(record, gpu, replay);
     s = td_record_write_csv(record, path, err);
     td_record_delete(record);
     if (s) return s;

@@ -124,7 +124,7 @@ static td_status compare(const td_arguments *arguments, td_record *record, td_er
         (s = td_ceilings_measure(&again, err)))
         return s;
     td_ceilings_higher(&ceilings, &again);
-    td_ceilings_print(&ceilings);
+    td_ceilings_print("roof", &ceilings);
     fill(record, c, results, &ceilings);
     print(record);
     compare_workspace(record, &c[FAST], far);

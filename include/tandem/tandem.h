@@ -27,7 +27,12 @@ const char *td_variant_name(td_op op, int i);
  * to their tensor's dtype. A result that is not wanted is NULL, or has data NULL; one at least must be wanted. An
  * output whose range of memory, from its lowest to its highest element, overlaps an input's or the other's is refused.
  * Workspace and copies come from `allocator` (NULL = malloc) and are given back. TD_BAD_PARAM, TD_UNSUPPORTED (by this
- * variant) or TD_NO_MEMORY leave the outputs untouched. */
+ * variant) or TD_NO_MEMORY leave the outputs untouched.
+ *
+ * A GPU's variant ("gpu_…") takes pointers to memory of CUDA's device 0, and inputs of its own dtype alone; it begins
+ * when the work on CUDA's default stream is done, and is done itself on return. Its workspace comes from `allocator`
+ * if that gives device memory, or NULL for cudaMalloc. TD_NO_DEVICE where there is no GPU. An emulated one ("emu_…")
+ * takes the host's pointers and works on copies. */
 td_status td_attention_forward(const char *variant, const td_attention_problem *problem, const td_tensor *Q,
                                const td_tensor *K, const td_tensor *V, const td_tensor *O, const td_tensor *LSE,
                                const td_allocator *allocator, td_error *err);

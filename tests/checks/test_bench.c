@@ -84,9 +84,9 @@ Test(bench, refuses_options_that_mean_nothing) {
 Test(bench, flushing_writes_twice_the_cache_anew) {
     td_machine machine;
     td_machine_read(&machine);
-    td_flush flush = {NULL, 0};
+    td_flush flush = {NULL, 0, NULL};
     td_flush_now(&flush); /* without a buffer: nothing */
-    cr_assert_eq(td_flush_new(&flush, NULL), TD_OK);
+    cr_assert_eq(td_flush_new(&flush, NULL, NULL), TD_OK);
     cr_assert_geq(flush.bytes, 2 * (size_t)machine.llc_bytes);
     for (int turn = 1; turn <= 2; turn++) {
         td_flush_now(&flush);

@@ -37,7 +37,7 @@ static void every_row_and_only_the_changed_one(const td_variant *v, const td_pro
     for (int64_t n = 0; n < rows; n++) cr_assert_leq(verdict_of(&trial, td_row_at(p, n)), TD_MARGINAL);
     for (int64_t n = 0; n < rows; n += 3) {
         td_row row = td_row_at(p, n);
-        int64_t h = p->op == TD_OP_ATTENTION_FORWARD ? row.kv * 2 + 1 : 0;
+        int64_t h = td_op_is_attention(p->op) ? row.kv * 2 + 1 : 0;
         double kept = td_get(out, row.b, h, row.i, 0);
         td_set(out, row.b, h, row.i, 0, 2 * kept + 1);
         for (int64_t m = 0; m < rows; m++)
@@ -54,6 +54,42 @@ Test(row, attention_rows_stand_alone_under_every_mask) {
             td_problem p = attention((td_mask)mask, size[s][0], size[s][1]);
             every_row_and_only_the_changed_one(td_variant_find("online_f32"), &p, TD_O);
         }
+}
+
+Test(row, backward_has_rows_of_dq_under_every_mask) {
+    const int64_t size[][2] = {{1, 1}, {3, 5}, {5, 3}, {4, 0}};
+    for (int mask = 0; mask < TD_MASKS; mask++)
+        for (int s = 0; s < 4; s++) {
+            td_problem p = attention((td_mask)mask, size[s][0], size[s][1]);
+            p.op = TD_OP_ATTENTION_BACKWARD;
+            every_row_and_only_the_changed_one(td_variant_find("backward_two_pass_f32"), &p, TD_DQ);
+        }
+}
+
+Test(row, a_head_of_backward_is_checked_with_its_dk_and_dv) {
+    td_problem p = attention(TD_MASK_CAUSAL_BOTTOM_RIGHT, 5, 7);
+    p.op = TD_OP_ATTENTION_BACKWARD;
+    td_trial trial;
+    td_verdict verdict;
+    char reason[200] = "";
+    solved(&trial, td_variant_find("backward_two_pass_f32"), &p);
+    const td_rounding *rounding = &trial.variant->rounding;
+    for (int output = TD_DQ; output <= TD_DV; output++) {
+        int64_t h = output == TD_DQ ? 2 : 1; /* of key/value head 1, the second of two */
+        double kept = td_get(&trial.tensors[output], 1, h, 4, 2);
+        for (int wrong = 0; wrong < 2; wrong++) {
+            td_set(&trial.tensors[output], 1, h, 4, 2, wrong ? 2 * kept + 1 : kept);
+            for (int kv = 0; kv < 2; kv++) {
+                cr_assert_eq(td_heads_check(&p, trial.tensors, (td_row){1, kv, 0}, rounding, &verdict, reason,
+                                            sizeof reason, NULL),
+                             TD_OK);
+                cr_assert_eq(verdict == TD_FAIL, wrong && kv == 1);
+            }
+        }
+        cr_assert(strstr(reason, output == TD_DQ ? "dQ is wrong at (1,2,4,2)" : "is wrong at (1,1,4,2)"), "%s", reason);
+        td_set(&trial.tensors[output], 1, h, 4, 2, kept);
+    }
+    td_trial_free(&trial);
 }
 
 Test(row, a_changed_lse_fails_too) {
@@ -75,7 +111,6 @@ Test(row, an_empty_problem_has_no_rows) {
     td_problem p = attention(TD_MASK_NONE, 0, 4);
     cr_assert_eq(td_rows(&p), 0);
     p.op = TD_OP_ATTENTION_BACKWARD;
-    p.attention.Tq = 4;
     cr_assert_eq(td_rows(&p), 0);
 }
 
