@@ -31,13 +31,15 @@
  *
  * The given O and LSE are inputs, but the reference does not look at them: it is the gradient of the true forward. How
  * far they are from the truth is known, δL = LSE − L and δD = dO·O − D, and so is, signs and all, what follows for
- * a variant that believes them: p becomes p·exp(−δL), dp − D loses δD. GATE and HARD allow |Σ of the first| + |Σ of
- * the second|, for a variant may use either, both or none. O and LSE rounded once to 16 bits are thus no fault of
- * backward's, nor are those of a user's own kernel; what is left is judged as strictly as ever.
+ * a variant that believes them: p becomes p·exp(−δL), dp − D loses δD. GATE and HARD allow twice |Σ of the first| +
+ * |Σ of the second|: a variant may use either, both or none, and is no worse for it than a PASS. O and LSE rounded once
+ * to 16 bits are thus no fault of backward's, nor are those of a user's own kernel; what is left is judged as strictly
+ * as ever.
  *
  * GATE is one application of the Azuma–Hoeffding inequality to 1–7, taken as independent with mean zero: λ times the
- * root of the sum of their squares. HARD adds absolute values, with (1 + a)(1 + b) − 1 for what multiplies. With few
- * terms HARD may be the smaller, and then is GATE. */
+ * root of the sum of their squares. HARD adds absolute values, with (1 + a)(1 + b) − 1 for what multiplies; roundings
+ * to `scores` and `probs` count twice, as in 9, since among few terms one of them may be all there is. With few terms
+ * HARD may be the smaller, and then is GATE. */
 #include "tolerance_attention_backward.h"
 #include "backward_pairs.h"
 #include "tolerance_terms.h"
@@ -76,20 +78,20 @@ static term term_of(const td_rounding *r, double d, int output, const td_pair *x
     if (output == TD_DV) {
         t.value = p;
         t.gate2 = p * p * (w->gate * w->gate + common2 + up * up);
-        t.hard = p * td_both(relative, up);
+        t.hard = p * td_both(relative, 2 * up);
         t.off_lse = p * (believed - 1);
     } else {
         double away = x->dp - row->D;
         t.value = p * away;
         t.gate2 = t.value * t.value * (w->gate * w->gate + common2 + 4 * u * u + 2 * up * up) +
                   p * p * (u * u * x->dp_variance + D_error2);
-        relative = td_both(relative, td_gamma(5, u) + td_both(up, up));
+        relative = td_both(relative, td_gamma(5, u) + 2 * td_both(up, up));
         t.hard = p * (relative * fabs(away) + (1 + relative) * (td_gamma(d + 1, u) * x->dp_magnitude + row->D_error));
         t.off_lse = t.value * (believed - 1);
         t.off_D = -p * believed * row->off_D;
         lowest *= 1 + fabs(away);
     }
-    t.hard += lowest;
+    t.hard += 2 * lowest;
     if (p < td_underflow_unit(r->probs) || fabs(t.value) < td_underflow_unit(r->probs))
         t.lost = fmin(fabs(t.value), lowest);
     else
@@ -115,11 +117,11 @@ static void finish(const td_rounding *r, double lambda, double factor, const col
     double u = td_unit_roundoff(r->arithmetic), sum = c->sum.sum, chain = td_gamma(c->sum.n + 5, u);
     double squares = c->gate2 + u * u * (td_sum_variance(&c->sum) + 4 * c->stretch * c->stretch + 3 * sum * sum);
     if (row) squares += row->common2 * sum * sum + row->D_error2 * c->weights * c->weights;
-    double fixed = factor * (fabs(c->off_lse) + fabs(c->off_D)) + 2 * td_half_ulp(want, stored) +
+    double probs = td_extra_roundoff(r->probs, r->arithmetic), reach = fabs(want) * (1 + 2 * probs);
+    double fixed = 2 * factor * (fabs(c->off_lse) + fabs(c->off_D)) + 2 * td_half_ulp(reach, stored) +
                    (factor * c->sum.n + 1) * td_flush_unit(r->arithmetic);
-    double shared = td_extra_roundoff(r->probs, r->arithmetic) * fabs(want);
     *hard = factor * ((1 + chain) * c->hard + chain * c->sum.magnitude) + fixed;
-    *gate = fmin(factor * (lambda * sqrt(squares) + c->lost) + shared + fixed, *hard);
+    *gate = fmin(factor * (lambda * sqrt(squares) + c->lost) + probs * fabs(want) + fixed, *hard);
 }
 
 static double factor_of(const td_attention_problem *a, int output) {
