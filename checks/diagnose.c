@@ -12,56 +12,93 @@
  * not counted, and a diagnosis never turns a verdict. */
 static const double widening = 2;
 
+/* Largest finite |x| of a row. */
+static double largest_of(const td_tensor *t, int64_t b, int64_t h, int64_t i) {
+    double most = 0;
+    for (int64_t j = 0; j < t->size[3]; j++) {
+        double x = fabs(td_get(t, b, h, i, j));
+        if (isfinite(x)) most = fmax(most, x);
+    }
+    return most;
+}
+
+/* out = gate, made wide enough for the mistake's answer. In backward an element may be what is left where large terms
+ * cancel: there the largest of its row, whose terms are of the same size, stands for x. */
 static void widen(const td_problem *problem, const td_rounding *r, td_dtype stored, const td_tensor *wrong,
-                  double *gate) {
+                  const double *gate, double *out) {
     const td_attention_problem *a = &problem->attention;
-    int is_attention = problem->op == TD_OP_ATTENTION_FORWARD || problem->op == TD_OP_ATTENTION_BACKWARD;
-    double n = is_attention ? (double)(a->Tk + a->d) : (double)(problem->matrix.N + problem->matrix.K);
+    int is_backward = problem->op == TD_OP_ATTENTION_BACKWARD;
+    double n =
+        td_op_is_attention(problem->op) ? (double)(a->Tk + a->d) : (double)(problem->matrix.N + problem->matrix.K);
+    if (is_backward) n += (double)(a->Tq * (a->Hq / a->Hkv));
     double relative = td_gate_lambda() * sqrt(n) * td_unit_roundoff(r->arithmetic) + td_unit_roundoff(r->scores) +
                       td_unit_roundoff(r->probs) + td_unit_roundoff(stored);
     const int64_t *size = wrong->size;
     for (int64_t b = 0; b < size[0]; b++)
         for (int64_t h = 0; h < size[1]; h++)
-            for (int64_t i = 0; i < size[2]; i++)
-                for (int64_t j = 0; j < size[3]; j++, gate++) {
-                    double x = td_get(wrong, b, h, i, j);
-                    *gate = widening * fmax(*gate, isfinite(x) ? relative * fabs(x) : 0);
+            for (int64_t i = 0; i < size[2]; i++) {
+                double largest = is_backward ? largest_of(wrong, b, h, i) : 0;
+                for (int64_t j = 0; j < size[3]; j++) {
+                    double x = fabs(td_get(wrong, b, h, i, j));
+                    *out++ = widening * fmax(*gate++, relative * fmax(largest, isfinite(x) ? x : 0));
                 }
+            }
 }
 
-/* One output: is `got` the mistake's answer, and is the right answer another one? */
-static td_status compare_output(const td_trial *mistake, const td_trial *truth, const td_tensor *got,
-                                const td_rounding *rounding, const td_tensor_role *role, int *fits, int *differs) {
-    const td_tensor *wrong = &mistake->tensors[role->index], *right = &truth->tensors[role->index];
-    const td_allocator *a = &truth->allocator;
-    int64_t n = td_count(right);
-    double *space = a->alloc(a->context, 2 * (size_t)n * sizeof(double), TD_MEM_DATA);
-    if (!space) return TD_NO_MEMORY;
-    td_bounds bounds = {space, space + n};
-    td_status s = td_tolerance(&truth->problem, rounding, truth->tensors, role->index, got->dtype, &bounds, NULL);
-    if (s == TD_OK) {
-        widen(&truth->problem, rounding, got->dtype, wrong, bounds.gate);
-        td_comparison c;
-        td_compare(got, wrong, bounds.gate, role->infinity_sign, &c);
-        *fits &= c.verdict != TD_FAIL;
-        td_compare(right, wrong, bounds.gate, role->infinity_sign, &c);
-        *differs |= c.verdict == TD_FAIL;
+/* The right answer and GATE of each output, made once for all mistakes. */
+typedef struct right_answer {
+    td_trial truth;
+    double *gate[TD_MAX_TENSORS]; /* by tensor; NULL for an input */
+    double *wide;                 /* room for the widened bounds of one output */
+} right_answer;
+
+static void right_answer_free(right_answer *right) {
+    const td_allocator *a = &right->truth.allocator;
+    for (int k = 0; k < TD_MAX_TENSORS; k++)
+        if (right->gate[k]) a->free(a->context, right->gate[k]);
+    if (right->wide) a->free(a->context, right->wide);
+    td_trial_free(&right->truth);
+}
+
+static td_status right_answer_new(right_answer *right, const td_variant *reference, const td_problem *problem,
+                                  const td_tensor *tensors, const td_rounding *rounding, const td_allocator *a) {
+    *right = (right_answer){0};
+    td_status s = td_trial_of(&right->truth, reference, problem, tensors, a, NULL);
+    if (s) return s;
+    int64_t most = 0;
+    for (int k = 0; k < right->truth.operation->tensors && s == TD_OK; k++) {
+        int index = right->truth.operation->role[k].index;
+        int64_t n = td_count(&right->truth.tensors[index]);
+        if (!right->truth.operation->role[k].is_output) continue;
+        most = n > most ? n : most;
+        double *gate = right->gate[index] = a->alloc(a->context, 2 * (size_t)n * sizeof *gate, TD_MEM_DATA);
+        td_bounds bounds = {gate, gate + n};
+        s = !gate ? TD_NO_MEMORY
+                  : td_tolerance(problem, rounding, right->truth.tensors, index, tensors[index].dtype, &bounds, NULL);
     }
-    a->free(a->context, space);
+    if (s == TD_OK && !(right->wide = a->alloc(a->context, (size_t)most * sizeof(double), TD_MEM_DATA)))
+        s = TD_NO_MEMORY;
+    if (s) right_answer_free(right);
     return s;
 }
 
-static int explains(const td_variant *mistaken, const td_trial *truth, const td_tensor *tensors,
+/* Is `tensors` the mistake's answer in every output, and is the right one another in some? */
+static int explains(const td_variant *mistaken, const right_answer *right, const td_tensor *tensors,
                     const td_rounding *rounding) {
-    const td_operation *operation = truth->operation;
+    const td_trial *truth = &right->truth;
     td_trial mistake;
     int fits = 1, differs = 0;
     if (td_trial_of(&mistake, mistaken, &truth->problem, tensors, &truth->allocator, NULL)) return 0;
-    for (int k = 0; k < operation->tensors && fits; k++) {
-        const td_tensor_role *role = &operation->role[k];
-        const td_tensor *got = &tensors[role->index];
+    for (int k = 0; k < truth->operation->tensors && fits; k++) {
+        const td_tensor_role *role = &truth->operation->role[k];
+        const td_tensor *got = &tensors[role->index], *wrong = &mistake.tensors[role->index];
+        td_comparison c;
         if (!role->is_output || !got->data) continue;
-        if (compare_output(&mistake, truth, got, rounding, role, &fits, &differs)) fits = 0;
+        widen(&truth->problem, rounding, got->dtype, wrong, right->gate[role->index], right->wide);
+        td_compare(got, wrong, right->wide, role->infinity_sign, &c);
+        fits &= c.verdict != TD_FAIL;
+        td_compare(&truth->tensors[role->index], wrong, right->wide, role->infinity_sign, &c);
+        differs |= c.verdict == TD_FAIL;
     }
     td_trial_free(&mistake);
     return fits && differs;
@@ -72,11 +109,12 @@ int td_diagnose(const td_problem *problem, const td_tensor *tensors, const td_ro
     td_allocator plain = td_plain_allocator();
     const td_operation *operation = td_operation_of(problem->op);
     const td_variant *reference = td_variant_find(operation->reference), *v;
-    td_trial truth;
+    right_answer right;
     int n = 0;
-    if (!reference || td_trial_of(&truth, reference, problem, tensors, allocator ? allocator : &plain, NULL)) return 0;
+    if (!reference || right_answer_new(&right, reference, problem, tensors, rounding, allocator ? allocator : &plain))
+        return 0;
     for (int i = 0; (v = td_variant_at(i)) && n < max; i++)
-        if (v->mistake && v->op == problem->op && explains(v, &truth, tensors, rounding)) fits[n++] = v;
-    td_trial_free(&truth);
+        if (v->mistake && v->op == problem->op && explains(v, &right, tensors, rounding)) fits[n++] = v;
+    right_answer_free(&right);
     return n;
 }

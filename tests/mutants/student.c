@@ -1,6 +1,7 @@
 /* Between the harness's tensors and a student's arrays. */
-#include "student.h"
+#include "student_backward.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define TOP_LEFT TD_MASK_CAUSAL_TOP_LEFT
 #define BOTTOM_RIGHT TD_MASK_CAUSAL_BOTTOM_RIGHT
@@ -46,6 +47,46 @@ td_status student_run(const td_problem *problem, const td_tensor *t, student_att
             attention(&x);
             scatter(O, &t[TD_O], b, h), scatter(L, &t[TD_LSE], b, h);
             free(Q), free(K), free(V), free(O), free(L);
+        }
+    return TD_OK;
+}
+
+/* The heads first, first + step … of a tensor, one after the other; `step` 0: one head. */
+static float *gather_heads(const td_tensor *t, int64_t b, int64_t first, int64_t step, int64_t heads) {
+    int64_t each = t->size[2] * t->size[3];
+    float *out = malloc((size_t)(heads * each + 1) * sizeof *out);
+    for (int64_t g = 0; out && g < heads; g++) {
+        float *head = gather(t, b, first + g * step);
+        if (!head) {
+            free(out);
+            return NULL;
+        }
+        memcpy(out + g * each, head, (size_t)each * sizeof *out);
+        free(head);
+    }
+    return out;
+}
+
+td_status student_backward_run(const td_problem *problem, const td_tensor *t, student_gradient gradient, int modulo,
+                               td_error *err) {
+    const td_attention_problem *a = &problem->attention;
+    int64_t heads = a->Hq / a->Hkv, step = modulo ? a->Hkv : 1, each = a->Tq * a->d;
+    for (int64_t b = 0; b < a->B; b++)
+        for (int64_t kv = 0; kv < a->Hkv; kv++) {
+            float *in[TD_ATTENTION_TENSORS];
+            int64_t first = modulo ? kv : kv * heads;
+            for (int k = 0; k < TD_ATTENTION_TENSORS; k++) {
+                int of_keys = k == TD_K || k == TD_V || k == TD_DK || k == TD_DV;
+                in[k] = gather_heads(&t[k], b, of_keys ? kv : first, step, of_keys ? 1 : heads);
+                if (!in[k]) return td_fail(err, TD_NO_MEMORY, "no memory");
+            }
+            student_backward x = {(int)heads, (int)a->Tq,    (int)a->Tk, (int)a->d, (int)a->block, (float)a->scale,
+                                  a->mask,    t[TD_V].dtype, in[TD_Q],   in[TD_K],  in[TD_V],      in[TD_O],
+                                  in[TD_LSE], in[TD_DO],     in[TD_DQ],  in[TD_DK], in[TD_DV]};
+            gradient(&x);
+            for (int64_t g = 0; g < heads; g++) scatter(in[TD_DQ] + g * each, &t[TD_DQ], b, first + g * step);
+            scatter(in[TD_DK], &t[TD_DK], b, kv), scatter(in[TD_DV], &t[TD_DV], b, kv);
+            for (int k = 0; k < TD_ATTENTION_TENSORS; k++) free(in[k]);
         }
     return TD_OK;
 }

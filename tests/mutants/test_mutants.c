@@ -1,7 +1,7 @@
 /* Every mutant must FAIL on every problem given with it, and be called by its name where it has one. */
 #include "../../checks/check.h"
 #include "../../checks/memory.h"
-#include "student.h"
+#include "student_backward.h"
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static td_variant disguised(const mutant *m) {
 
 static td_check_result checked(const mutant *m, int problem_number) {
     td_variant v = disguised(m);
-    td_problem problem = {.op = TD_OP_ATTENTION_FORWARD, .attention = student_problems[m->problems][problem_number]};
+    td_problem problem = {.op = v.op, .attention = student_problems[m->problems][problem_number]};
     td_check_options options = td_check_defaults(&v);
     td_check_result result;
     td_error err = {TD_OK, ""};
@@ -32,8 +32,9 @@ static int caught_all(const mutant *table) {
         for (int k = 0; k < 2; k++) {
             td_check_result r = checked(m, k);
             const char *said = r.diagnosis ? r.diagnosis : "nothing";
-            cr_expect_eq(r.verdict, TD_FAIL, "%s as %s, problem %d: O is %.3g of its bound, LSE %.3g: not caught",
-                         m->name, m->claims, k, r.output[0].err_over_tol, r.output[1].err_over_tol);
+            int worst = td_check_worst(&r);
+            cr_expect_eq(r.verdict, TD_FAIL, "%s as %s, problem %d: %s is %.3g of its bound: not caught", m->name,
+                         m->claims, k, r.output_name[worst], r.output[worst].err_over_tol);
             cr_expect_str_eq(said, right, "%s as %s, problem %d: called \"%s\", not \"%s\"", m->name, m->claims, k,
                              said, right);
         }
@@ -54,16 +55,31 @@ Test(mutants, answers_that_need_no_attention_are_caught) {
     cr_assert_geq(caught_all(mutants_lazy), 4);
 }
 
+Test(mutants, wrong_formulas_of_backward_are_caught_and_named) {
+    cr_assert_geq(caught_all(mutants_backward_formula), 24);
+    cr_assert_geq(caught_all(mutants_backward_blockwise), 12);
+}
+
+Test(mutants, too_few_bits_in_backward_are_caught) {
+    cr_assert_geq(caught_all(mutants_backward_imprecise), 14);
+}
+
+Test(mutants, gradients_that_need_no_attention_are_caught) {
+    cr_assert_geq(caught_all(mutants_backward_lazy), 8);
+}
+
 /* What is caught above is the bug, not the student's way of writing. */
 Test(mutants, the_same_code_without_its_bug_passes) {
-    const mutant *const tables[] = {mutants_all_right, mutants_well_rescaled, mutants_enough_bits};
-    for (int t = 0; t < 3; t++)
+    const mutant *const tables[] = {mutants_all_right,      mutants_well_rescaled,      mutants_enough_bits,
+                                    mutants_backward_right, mutants_backward_by_blocks, mutants_backward_enough_bits};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const mutant *m = tables[t]; m->name; m++)
             for (int k = 0; k < 2; k++) {
                 td_check_result r = checked(m, k);
-                cr_expect_leq(r.verdict, TD_MARGINAL, "%s as %s, table %d, problem %d: %s, O %.3g, LSE %.3g", m->name,
-                              m->claims, t, k, td_verdict_name(r.verdict), r.output[0].err_over_tol,
-                              r.output[1].err_over_tol);
+                int worst = td_check_worst(&r);
+                cr_expect_leq(r.verdict, TD_MARGINAL, "%s as %s, table %zu, problem %d: %s, %s %.3g", m->name,
+                              m->claims, t, k, td_verdict_name(r.verdict), r.output_name[worst],
+                              r.output[worst].err_over_tol);
             }
 }
 
