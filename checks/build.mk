@@ -21,8 +21,9 @@ link = $(CC) $(flags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(found_libs) $(cuda_lib
 NVCC ?= $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 rungs := $(shell find gpu -name '*.cu' -not -path 'gpu/emu/*' -not -path 'gpu/cuda/*')
 cuda_only := $(shell find gpu/cuda -name '*.cu')
-emulate := -x c++ -std=c++20 -O1 -g -fsanitize=thread -fsanitize=bounds --param tsan-instrument-func-entry-exit=0 -DTD_EMULATE -fno-exceptions -fno-rtti \
-	-fno-threadsafe-statics -Wall -Wextra -Werror -Wno-unknown-pragmas -ffp-contract=off -fopenmp -fPIC -Iinclude -Igpu
+emulate := -x c++ -std=c++20 -O1 -g -fsanitize=thread --param tsan-instrument-func-entry-exit=0 -fsanitize=bounds \
+	-DTD_EMULATE -fno-exceptions -fno-rtti -fno-threadsafe-statics -Wall -Wextra -Werror -Wno-unknown-pragmas \
+	-ffp-contract=off -fopenmp -fPIC -Iinclude -Igpu
 # -iquote: <cuda.h> must stay CUDA's own.
 nvcc_flags := -std=c++20 -O3 -lineinfo -gencode=arch=compute_90a,code=sm_90a -Xcompiler -fPIC,-Wall,-Wextra,-iquote,gpu -Werror \
 	all-warnings -Iinclude
@@ -38,6 +39,9 @@ program := $(shell find lessons -name '*.c' -not -path '*/exercise/*')
 tests := $(shell find tests -name '*.c' -not -path 'tests/cheats/*')
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 gpu_objects := $(cuda_objects) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(rungs))
+# The tests' own kernels are for the emulator alone: most of them are wrong.
+test_kernels := $(shell find tests -name '*.cu')
+test_objects := $(call object,$(tests)) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(test_kernels))
 
 .PHONY: all tests always
 all: $(BUILD)/tandem $(BUILD)/libtandem.so
@@ -70,10 +74,10 @@ $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard gpu/emu/*.c)): private flags := $(fil
 COMMIT ?= $(or $(shell git describe --always --dirty --abbrev=12 2>/dev/null),unknown)
 $(BUILD)/obj/checks/provenance.o: private flags += -DTD_COMMIT='"$(COMMIT)"'
 $(BUILD)/obj/checks/provenance.o: $(BUILD)/commit
--include $(patsubst %.o,%.d,$(call object,$(library) $(program) $(tests)) $(gpu_objects))
+-include $(patsubst %.o,%.d,$(call object,$(library) $(program)) $(test_objects) $(gpu_objects))
 
 ifeq ($(shell $(PKG_CONFIG) --exists criterion 2>/dev/null && echo yes),yes)
-$(BUILD)/tests: $(call object,$(tests) $(library)) $(gpu_objects) $(BUILD)/sources
+$(BUILD)/tests: $(test_objects) $(call object,$(library)) $(gpu_objects) $(BUILD)/sources
 	$(call say,LD,$@)$(link) $(shell $(PKG_CONFIG) --libs criterion)
 else
 $(BUILD)/tests:
@@ -83,7 +87,7 @@ endif
 
 # Change the flags and everything is compiled anew; add or remove a source and everything is linked anew.
 $(BUILD)/flags: text = $(CC) $(flags) $(CXX) $(emulate) $(NVCC) $(nvcc_flags)
-$(BUILD)/sources: text = $(sort $(library) $(program) $(tests) $(rungs) $(cuda_only)) $(LDFLAGS) $(found_libs) $(cuda_libs) $(LDLIBS)
+$(BUILD)/sources: text = $(sort $(library) $(program) $(tests) $(test_kernels) $(rungs) $(cuda_only)) $(LDFLAGS) $(found_libs) $(cuda_libs) $(LDLIBS)
 $(BUILD)/commit: text = $(COMMIT)
 $(BUILD)/flags $(BUILD)/sources $(BUILD)/commit: always
 	@mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(text))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(text))' >$@

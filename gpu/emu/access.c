@@ -16,10 +16,14 @@ static void outside(td_thread *t, uintptr_t address, size_t bytes, td_access kin
     td_emu_wrong(t, "out of bounds: %s %zu bytes at %s", verbs[kind], bytes, where);
 }
 
+/* Nobody wrote these bytes yet. If another thread does so before the next barrier, what is wrong is that race, and it
+ * will be found then; so the complaint waits, and the thread goes on with a NaN. */
 static void unwritten(td_thread *t, uintptr_t address, size_t bytes) {
     char where[120];
+    memset((void *)address, 0xFF, bytes);
+    if (t->worker->complaint[0]) return;
     td_emu_describe(where, sizeof where, t, address);
-    td_emu_wrong(t, "unwritten: reads %zu bytes at %s, which nobody wrote", bytes, where);
+    td_emu_complain(t, t->worker->complaint, "unwritten: reads %zu bytes at %s, which nobody wrote", bytes, where);
 }
 
 static void race(td_thread *t, uintptr_t address, td_access kind, td_conflict c) {
@@ -34,14 +38,16 @@ static void race(td_thread *t, uintptr_t address, td_access kind, td_conflict c)
         snprintf(who, sizeof who, "block %lld, thread %d", (long long)c.block, thread);
     else if (c.block != t->worker->index)
         snprintf(who, sizeof who, "block %lld", (long long)c.block);
+    t->worker->complaint[0] = '\0';
     td_emu_wrong(t, "race: its %s at %s and the %s of %s have no barrier between", actors[kind], where, actors[c.kind],
                  who);
 }
 
 /* Of static shared memory nobody told us the size: it is what a block writes of it. */
-static void count_static(td_thread *t, size_t bytes) {
+static void count_static(td_thread *t, uintptr_t address, size_t bytes) {
     td_worker *w = t->worker;
     w->static_shared += bytes;
+    if (address < w->static_low) w->static_low = address;
     if (w->static_shared > TD_MAX_STATIC_SHARED)
         td_emu_wrong(t, "limit: more than %d bytes of static shared memory", TD_MAX_STATIC_SHARED);
     if (w->static_shared + w->launch->shared_bytes > TD_MAX_SHARED)
@@ -59,7 +65,7 @@ static void look_up(td_thread *t, uintptr_t address, size_t bytes, td_access kin
         td_cell *word = words + at / 4, *byte = each + at / 4 * 4;
         if (!global && !td_emu_block_wrote(t, word, byte, first, some)) {
             if (kind != TD_WRITE) unwritten(t, address, bytes);
-            if (words == w->static_words) count_static(t, some);
+            if (words == w->static_words) count_static(t, address + done, some);
         }
         atomic_flag *lock = global && !w->launch->alone ? &locks[at / 4 % LOCKS] : NULL;
         while (lock && atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) continue;

@@ -3,6 +3,7 @@
  * depends on nothing but its input. */
 #include "inside.h"
 #include <stdarg.h>
+#include <string.h>
 
 uint64_t td_emu_tick(td_worker *w) {
     if (++w->clock >= (uint64_t)1 << 24)
@@ -18,18 +19,35 @@ static void index_text(char *text, size_t size, const unsigned id[3]) {
         snprintf(text, size, "(%u, %u, %u)", id[0], id[1], id[2]);
 }
 
-void td_emu_wrong(td_thread *t, const char *format, ...) {
-    td_worker *w = t->worker;
-    char block[40], thread[40];
-    va_list arguments;
-    index_text(block, sizeof block, w->block);
-    index_text(thread, sizeof thread, t->id);
-    int head = snprintf(w->message, sizeof w->message, "%s, block %s, thread %s: ", w->launch->name, block, thread);
-    va_start(arguments, format);
-    vsnprintf(w->message + head, sizeof w->message - (size_t)head, format, arguments);
-    va_end(arguments);
+/* An earlier complaint comes first: what went wrong since may follow from it. */
+static void give_up(td_worker *w) {
+    if (w->complaint[0]) memcpy(w->message, w->complaint, TD_MESSAGE);
     w->wrong = true;
     for (int i = 0; i < w->launch->threads; i++) w->threads[i].fresh = true;
+}
+
+static void compose(td_thread *t, char message[TD_MESSAGE], const char *format, va_list arguments) {
+    char block[40], thread[40];
+    index_text(block, sizeof block, t->worker->block);
+    index_text(thread, sizeof thread, t->id);
+    int head = snprintf(message, TD_MESSAGE, "%s, block %s, thread %s: ", t->worker->launch->name, block, thread);
+    vsnprintf(message + head, TD_MESSAGE - (size_t)head, format, arguments);
+}
+
+void td_emu_complain(td_thread *t, char message[TD_MESSAGE], const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    compose(t, message, format, arguments);
+    va_end(arguments);
+}
+
+void td_emu_wrong(td_thread *t, const char *format, ...) {
+    td_worker *w = t->worker;
+    va_list arguments;
+    va_start(arguments, format);
+    compose(t, w->message, format, arguments);
+    va_end(arguments);
+    give_up(w);
     if (td_running) td_emu_leave(w);
 }
 
@@ -71,10 +89,15 @@ static void run_warp(td_worker *w, int number) {
     if (warp->waiting) td_emu_blame_warp(w, number);
 }
 
-/* Every thread waits at a barrier or has finished: true if all wait at the same one. */
+/* Every thread waits at a barrier or has finished: true if all wait at the same one, and nobody complains. */
 static bool all_at_barrier(td_worker *w) {
     const td_thread *first = NULL, *other = NULL;
     int threads = w->launch->threads;
+    if (w->complaint[0]) {
+        give_up(w);
+        return false;
+    }
+    for (int i = 0; w->launch->counting && i < threads; i += TD_WARP) td_emu_count_lanes(w, i / TD_WARP, 0xffffffffu);
     for (int i = 0; i < threads && !first; i++)
         if (w->threads[i].state == TD_AT_BARRIER) first = &w->threads[i];
     if (!first) return false;
@@ -92,9 +115,13 @@ static bool all_at_barrier(td_worker *w) {
 void td_emu_run_block(td_worker *w) {
     w->wrong = false;
     w->clock = 0;
+    w->complaint[0] = '\0';
     w->static_shared = 0;
+    w->static_low = UINTPTR_MAX;
     do {
         release(w);
         for (int i = 0; i * TD_WARP < w->launch->threads && !w->wrong; i++) run_warp(w, i);
+        w->counts.barriers++;
     } while (!w->wrong && all_at_barrier(w));
+    w->counts.barriers--; /* the end is none */
 }

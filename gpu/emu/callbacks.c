@@ -15,13 +15,15 @@ static inline bool written_before(const td_thread *t, const td_cell *c) {
     return __atomic_load_n(&c->written, __ATOMIC_RELAXED) == t->now && c->writers == t->bit && c->read == 0;
 }
 
-static inline __attribute__((always_inline)) void touch(const void *p, size_t bytes, td_access kind) {
+static inline __attribute__((always_inline)) void touch(const void *p, size_t bytes, td_access kind, const void *site) {
     td_thread *t = td_running;
     if (!t) return;
     uintptr_t address = (uintptr_t)p;
+    if (__builtin_expect(t->counting, 0)) td_emu_note(t, address, bytes, kind, site);
     size_t offset = address - (uintptr_t)td_device_memory.data;
     const td_cell *cell = td_device_memory.words;
     if (offset >= TD_ARENA) {
+        if (address - (uintptr_t)t->stack < TD_STACK) return;
         offset = address - (uintptr_t)t->worker->statics;
         cell = offset < t->worker->statics_bytes ? t->worker->static_words : NULL;
     }
@@ -37,10 +39,10 @@ static inline __attribute__((always_inline)) void touch(const void *p, size_t by
 
 #define CALLBACKS(n)                                                                                                   \
     void __tsan_read##n(void *p) {                                                                                     \
-        touch(p, n, TD_READ);                                                                                          \
+        touch(p, n, TD_READ, __builtin_return_address(0));                                                             \
     }                                                                                                                  \
     void __tsan_write##n(void *p) {                                                                                    \
-        touch(p, n, TD_WRITE);                                                                                         \
+        touch(p, n, TD_WRITE, __builtin_return_address(0));                                                            \
     }
 CALLBACKS(1)
 CALLBACKS(2)
@@ -49,25 +51,28 @@ CALLBACKS(8)
 CALLBACKS(16)
 
 /* Pieces whose type promises no alignment, and copies of whole objects. */
-static void range(const void *p, size_t bytes, td_access kind) {
-    if (td_running && bytes) td_emu_access(td_running, (uintptr_t)p, bytes, 1, kind);
+static void range(const void *p, size_t bytes, td_access kind, const void *site) {
+    td_thread *t = td_running;
+    if (!t || !bytes) return;
+    for (size_t i = 0; t->counting && i < bytes; i++) td_emu_note(t, (uintptr_t)p + i, 1, kind, site);
+    td_emu_access(t, (uintptr_t)p, bytes, 1, kind);
 }
 #define UNALIGNED(n)                                                                                                   \
     void __tsan_unaligned_read##n(void *p) {                                                                           \
-        range(p, n, TD_READ);                                                                                          \
+        range(p, n, TD_READ, __builtin_return_address(0));                                                             \
     }                                                                                                                  \
     void __tsan_unaligned_write##n(void *p) {                                                                          \
-        range(p, n, TD_WRITE);                                                                                         \
+        range(p, n, TD_WRITE, __builtin_return_address(0));                                                            \
     }
 UNALIGNED(2)
 UNALIGNED(4)
 UNALIGNED(8)
 UNALIGNED(16)
 void __tsan_read_range(void *p, size_t bytes) {
-    range(p, bytes, TD_READ);
+    range(p, bytes, TD_READ, __builtin_return_address(0));
 }
 void __tsan_write_range(void *p, size_t bytes) {
-    range(p, bytes, TD_WRITE);
+    range(p, bytes, TD_WRITE, __builtin_return_address(0));
 }
 void __tsan_init(void) {
 }
@@ -88,16 +93,16 @@ typedef struct td_float4 {
     float x, y, z, w;
 } td_float4;
 td_float4 td_load4(const float *p) {
-    touch(p, 16, TD_READ);
+    touch(p, 16, TD_READ, __builtin_return_address(0));
     return *(const td_float4 *)(const void *)p;
 }
 void td_store4(float *p, td_float4 value) {
-    touch(p, 16, TD_WRITE);
+    touch(p, 16, TD_WRITE, __builtin_return_address(0));
     *(td_float4 *)(void *)p = value;
 }
 
 float td_emulated_add_float(float *p, float value) {
-    touch(p, 4, TD_ATOMIC);
+    touch(p, 4, TD_ATOMIC, __builtin_return_address(0));
     union {
         uint32_t bits;
         float value;
@@ -108,6 +113,6 @@ float td_emulated_add_float(float *p, float value) {
     return old.value;
 }
 int td_emulated_add_int(int *p, int value) {
-    touch(p, 4, TD_ATOMIC);
+    touch(p, 4, TD_ATOMIC, __builtin_return_address(0));
     return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
 }

@@ -23,8 +23,8 @@ typedef struct td_emulated_counts {
     int64_t global_load_requests, global_load_sectors, global_store_requests, global_store_sectors;
     int64_t global_atomics; /* by thread */
     int64_t shared_load_requests, shared_store_requests;
-    /* Passes that shared memory needs beyond one for each 128 bytes that a request must move at least: bank conflicts.
-     */
+    /* Shared memory serves 32 lanes in one pass, of 8 bytes 16, of 16 bytes 8, if no two want different words of one
+     * of its 32 banks. Conflicts are the passes beyond those. */
     int64_t shared_load_conflicts, shared_store_conflicts;
     int64_t barriers; /* __syncthreads, counted once a block */
     int64_t shuffles; /* warp requests */

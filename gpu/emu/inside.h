@@ -17,7 +17,9 @@ enum {
     TD_MAX_SHARED = 227 * 1024,
     TD_SHARED_SLOT = 256 * 1024, /* address space of one block's dynamic shared memory */
     TD_WORKERS = 256,            /* host threads, at most */
-    TD_STACK = 64 * 1024
+    TD_STACK = 64 * 1024,
+    TD_NAME = 64, /* of a kernel */
+    TD_MESSAGE = 320
 };
 
 /* In the place of a warp in a stamp (races.c). */
@@ -31,6 +33,11 @@ typedef struct td_cell {
     uint32_t readers, writers;
 } td_cell;
 
+/* An access as the counts need it: where in the code, shared, kind and bytes in one number (counts.c); address. */
+typedef struct td_note {
+    uint64_t site, address;
+} td_note;
+
 struct td_worker;
 
 /* A thread of a kernel. */
@@ -40,6 +47,7 @@ typedef struct td_thread {
     uint64_t many;    /* stamp of accesses by several blocks of the launch */
     uint32_t bit;     /* of its lane */
     int index, lane, warp;
+    bool counting;
     struct td_worker *worker;
     unsigned id[3];
     enum { TD_READY, TD_AT_WARP, TD_AT_BARRIER, TD_FINISHED } state;
@@ -50,6 +58,8 @@ typedef struct td_thread {
     bool fresh; /* its context must be made before it can run */
     void *context[5];
     char *stack;
+    td_note *notes; /* since its last synchronisation, where accesses are counted */
+    size_t noted, note_room;
 } td_thread;
 
 typedef struct td_warp {
@@ -60,7 +70,7 @@ typedef struct td_warp {
 } td_warp;
 
 typedef struct td_launch {
-    char name[96];
+    char name[TD_NAME];
     unsigned grid[3], block[3];
     size_t shared_bytes;
     void (*body)(const void *);
@@ -69,10 +79,12 @@ typedef struct td_launch {
     int64_t blocks, next; /* next: the block that the next idle worker takes */
     uint64_t first;       /* stamp of block 0 at time 0 */
     uint64_t many;        /* stamp of accesses by several blocks */
+    bool counting;
+    td_emulated_counts counts;
     bool no_memory;
-    bool alone;        /* one worker runs it all */
-    int64_t wrong;     /* the lowest block that went wrong; `blocks` if none did */
-    char message[320]; /* of that block */
+    bool alone;               /* one worker runs it all */
+    int64_t wrong;            /* the lowest block that went wrong; `blocks` if none did */
+    char message[TD_MESSAGE]; /* of that block */
 } td_launch;
 
 /* A thread of the host, with the block that it runs. */
@@ -83,8 +95,10 @@ typedef struct td_worker {
     uint64_t start, floor; /* stamps of the block at time 0 and at the last barrier */
     uint64_t clock;        /* counts synchronisations in the block */
     size_t static_shared;  /* bytes of it that the block has written */
+    uintptr_t static_low;  /* the lowest address of it that the block has written */
     bool wrong;
-    char message[320];
+    char complaint[TD_MESSAGE]; /* of an unwritten byte read, until the next barrier */
+    char message[TD_MESSAGE];
     char *dynamic; /* its slot of dynamic shared memory */
     char *statics; /* the host thread's own data, among them __shared__ arrays */
     size_t statics_bytes;
@@ -95,6 +109,8 @@ typedef struct td_worker {
     int made;            /* threads that have a stack */
     td_thread threads[TD_MAX_THREADS];
     td_warp warps[TD_MAX_THREADS / TD_WARP];
+    struct td_counter *counter;
+    td_emulated_counts counts;
 } td_worker;
 
 /* The kernel thread that this host thread runs now, or NULL. */
@@ -137,6 +153,15 @@ td_conflict td_emu_touch(const td_thread *t, td_cell *word, td_cell *bytes, unsi
                          td_access kind, bool shared);
 bool td_emu_block_wrote(const td_thread *t, const td_cell *word, const td_cell *bytes, unsigned first, unsigned count);
 
+/* counts.c */
+bool td_emu_counting(void);
+void td_emu_note(td_thread *t, uintptr_t address, size_t bytes, td_access kind, const void *site);
+/* These lanes of the warp have met: what they asked for since they last did is added to the worker's counts. */
+void td_emu_count_lanes(td_worker *w, int warp, uint32_t lanes);
+void td_emu_add_counts(td_emulated_counts *to, const td_emulated_counts *from);
+bool td_emu_count_into(const char *kernel, const td_emulated_counts *counts);
+struct td_counter *td_emu_counter(void); /* NULL: no memory */
+
 /* threads.c */
 td_worker *td_emu_worker(int number, td_launch *launch); /* NULL: no memory */
 void td_emu_resume(td_thread *t);
@@ -146,6 +171,8 @@ _Noreturn void td_emu_leave(td_worker *w); /* to the scheduler, for good */
 /* barriers.c */
 void td_emu_run_block(td_worker *w);
 uint64_t td_emu_tick(td_worker *w); /* a synchronisation in the block: its time */
+void td_emu_complain(td_thread *t, char message[TD_MESSAGE], const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The thread's block goes no further, for this reason. Returns only to the scheduler, not to a kernel's thread. */
 void td_emu_wrong(td_thread *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -37,6 +37,7 @@ static void start_block(td_worker *w, int64_t index) {
     td_launch *l = w->launch;
     w->index = index;
     w->start = l->first + ((uint64_t)index << 34);
+    for (int i = 0; l->counting && i < l->threads; i++) w->threads[i].noted = 0;
     w->block[0] = (unsigned)(index % l->grid[0]);
     w->block[1] = (unsigned)(index / l->grid[0] % l->grid[1]);
     w->block[2] = (unsigned)(index / l->grid[0] / l->grid[1]);
@@ -61,6 +62,7 @@ static void name_threads(td_worker *w) {
         t->warp = i / TD_WARP;
         t->bit = (uint32_t)1 << t->lane;
         t->many = l->many;
+        t->counting = l->counting;
         t->id[0] = u % l->block[0];
         t->id[1] = u / l->block[0] % l->block[1];
         t->id[2] = u / l->block[0] / l->block[1];
@@ -74,11 +76,16 @@ static void work(td_launch *l) {
         return;
     }
     name_threads(w);
+    w->counts = (td_emulated_counts){0};
     for (;;) {
         int64_t index = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED);
-        if (index >= l->blocks || index > __atomic_load_n(&l->wrong, __ATOMIC_RELAXED)) return;
+        if (index >= l->blocks || index > __atomic_load_n(&l->wrong, __ATOMIC_RELAXED)) break;
         start_block(w, index);
     }
+    if (!l->counting) return;
+    pthread_mutex_lock(&report);
+    td_emu_add_counts(&l->counts, &w->counts);
+    pthread_mutex_unlock(&report);
 }
 
 static const char *limit(const unsigned grid[3], const unsigned block[3], size_t shared_bytes, char *text,
@@ -122,12 +129,15 @@ td_status td_emulated_launch(td_error *err, const char *name, const unsigned gri
     l.many = l.first | (uint64_t)0xffffff << 10 | TD_MANY_BLOCKS;
     next_block += (uint64_t)l.blocks;
     l.wrong = l.blocks;
+    l.counting = td_emu_counting();
+    l.counts = (td_emulated_counts){.launches = 1, .blocks = l.blocks, .threads = l.blocks * l.threads};
     int workers = omp_in_parallel() ? 1 : omp_get_max_threads();
     if (workers > TD_WORKERS) workers = TD_WORKERS;
     if (workers > l.blocks) workers = (int)l.blocks;
     l.alone = workers == 1;
 #pragma omp parallel num_threads(workers)
     work(&l);
+    if (l.counting && !td_emu_count_into(l.name, &l.counts)) l.no_memory = true;
     pthread_mutex_unlock(&one_launch);
     if (l.no_memory) return td_fail(err, TD_NO_MEMORY, "%s: no memory for the emulator's threads", l.name);
     return l.wrong < l.blocks ? td_fail(err, TD_WRONG, "%s", l.message) : TD_OK;

@@ -155,7 +155,18 @@ void td_emu_describe(char *text, size_t size, const td_thread *t, uintptr_t addr
         return;
     }
     if (address - (uintptr_t)w->statics < w->statics_bytes) {
-        place(text, size, "static shared memory", (ptrdiff_t)(address - (uintptr_t)w->statics), w->statics_bytes);
+        /* Where its arrays begin nobody told us; where the block has written them, we know. */
+        uintptr_t from = w->static_low < address ? w->static_low : address;
+        snprintf(text, size, "static shared memory + %ju", (uintmax_t)(address - from));
+        return;
+    }
+    for (int i = 0; i < w->launch->threads; i++) {
+        if (address - (uintptr_t)w->threads[i].stack >= TD_STACK) continue;
+        snprintf(text, size, "a local variable of thread %d", i);
+        return;
+    }
+    if (address - w->program < w->program_end - w->program) {
+        snprintf(text, size, "a variable of the host's program");
         return;
     }
     pthread_mutex_lock(&lock);

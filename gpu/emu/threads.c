@@ -95,7 +95,7 @@ td_worker *td_emu_worker(int number, td_launch *launch) {
     static td_worker *workers[TD_WORKERS];
     td_worker *w = workers[number];
     if (!w) {
-        w = workers[number] = td_emu_map(sizeof *w);
+        w = workers[number] = calloc(1, sizeof *w);
         if (!w) return NULL;
         w->dynamic = td_device_memory.data + TD_ARENA - (size_t)(number + 1) * TD_SHARED_SLOT;
     }
@@ -111,5 +111,6 @@ td_worker *td_emu_worker(int number, td_launch *launch) {
         w->owner = (unsigned long)pthread_self();
     }
     w->launch = launch;
+    if (launch->counting && !w->counter && !(w->counter = td_emu_counter())) return NULL;
     return make_stacks(w, launch->threads) ? w : NULL;
 }

@@ -70,6 +70,10 @@ static void meet(td_thread *t, int kind, unsigned mask, uint64_t value, int sour
     warp->waiting &= ~mask;
     warp->ready |= mask & ~t->bit;
     int last = w->launch->threads - t->warp * TD_WARP;
+    if (w->launch->counting) {
+        td_emu_count_lanes(w, t->warp, mask);
+        w->counts.shuffles += kind == SHUFFLE;
+    }
     learn(w, warp, mask, last >= TD_WARP ? 0xffffffffu : ((uint32_t)1 << last) - 1);
 }
 

@@ -1,0 +1,77 @@
+/* Kernels whose requests can be counted by hand; test_counts.c has the formulas. */
+#include "counted.h"
+#include "gpu.h"
+
+enum { T = 32, M = 16 };
+
+template <int stride> __global__ void copy(const float *x, float *y) {
+    int64_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = x[i * stride];
+}
+
+__global__ void copy_vectors(const float *x, float *y) {
+    int64_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    td_store4(y + 4 * i, td_load4(x + 4 * i));
+}
+
+__global__ void copy_half_words(const float *x, float *y) {
+    int64_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    ((uint16_t *)y)[i] = ((const uint16_t *)x)[i];
+}
+
+/* Y = Xᵀ, (n, n), a tile of 32 × 32 by 32 × 8 threads. */
+template <int pad> __global__ void transpose(const float *x, float *y) {
+    __shared__ float tile[T][T + pad];
+    int n = gridDim.x * T, row = blockIdx.y * T, column = blockIdx.x * T;
+    for (int i = threadIdx.y; i < T; i += blockDim.y) tile[i][threadIdx.x] = x[(row + i) * n + column + threadIdx.x];
+    __syncthreads();
+    for (int i = threadIdx.y; i < T; i += blockDim.y) y[(column + i) * n + row + threadIdx.x] = tile[threadIdx.x][i];
+}
+
+/* Y = X X, (n, n), a tile of 16 × 16 by as many threads. */
+__global__ void product(const float *x, float *y) {
+    __shared__ float a[M][M], b[M][M];
+    int n = gridDim.x * M, row = blockIdx.y * M + threadIdx.y, column = blockIdx.x * M + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < n; k += M) {
+        a[threadIdx.y][threadIdx.x] = x[row * n + k + threadIdx.x];
+        b[threadIdx.y][threadIdx.x] = x[(k + threadIdx.y) * n + column];
+        __syncthreads();
+        for (int i = 0; i < M; i++) sum += a[threadIdx.y][i] * b[i][threadIdx.x];
+        __syncthreads();
+    }
+    y[row * n + column] = sum;
+}
+
+/* A lane reads 16 bytes of a row of its own. */
+template <int pad> __global__ void rows_of_vectors(const float *x, float *y) {
+    __shared__ __align__(16) float tile[T][T + pad];
+    for (int i = 0; i < T; i++) tile[i][threadIdx.x] = x[i * T + threadIdx.x];
+    __syncwarp();
+    td_store4(y + 4 * threadIdx.x, td_load4(&tile[threadIdx.x][0]));
+}
+
+/* Lanes below blockIdx.x pass the loop more often; then all add up. */
+__global__ void sum(const float *x, float *y) {
+    float part = 0;
+    for (int i = 0; i < (threadIdx.x < blockIdx.x ? 3 : 1); i++) part += x[i * 32 + threadIdx.x];
+    for (int step = 16; step > 0; step /= 2) part += __shfl_xor_sync(0xffffffffu, part, step);
+    if (threadIdx.x < 4) atomicAdd(y, part);
+}
+
+extern "C" td_status td_test_counted(td_test_kernel kernel, int blocks, const float *x, float *y, td_error *err) {
+    unsigned n = (unsigned)blocks;
+    switch (kernel) {
+    case TD_COPY: return TD_LAUNCH(err, (copy<1>), n, 64, 0, NULL, x, y);
+    case TD_COPY_STRIDED: return TD_LAUNCH(err, (copy<2>), n, 64, 0, NULL, x, y);
+    case TD_COPY_VECTORS: return TD_LAUNCH(err, copy_vectors, n, 64, 0, NULL, x, y);
+    case TD_COPY_HALF_WORDS: return TD_LAUNCH(err, copy_half_words, n, 64, 0, NULL, x, y);
+    case TD_TRANSPOSE: return TD_LAUNCH(err, (transpose<0>), dim3(n, n), dim3(32, 8), 0, NULL, x, y);
+    case TD_TRANSPOSE_PADDED: return TD_LAUNCH(err, (transpose<1>), dim3(n, n), dim3(32, 8), 0, NULL, x, y);
+    case TD_PRODUCT: return TD_LAUNCH(err, product, dim3(n, n), dim3(M, M), 0, NULL, x, y);
+    case TD_ROWS: return TD_LAUNCH(err, (rows_of_vectors<0>), 1, 32, 0, NULL, x, y);
+    case TD_ROWS_PADDED: return TD_LAUNCH(err, (rows_of_vectors<4>), 1, 32, 0, NULL, x, y);
+    case TD_SUM: return td_zero(y, sizeof *y, NULL, err) ? TD_INTERNAL : TD_LAUNCH(err, sum, n, 32, 0, NULL, x, y);
+    }
+    return td_fail(err, TD_INTERNAL, "no such kernel");
+}

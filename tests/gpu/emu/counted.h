@@ -1,0 +1,26 @@
+/* The kernels of counted.cu. */
+#ifndef TANDEM_TESTS_GPU_EMU_COUNTED_H
+#define TANDEM_TESTS_GPU_EMU_COUNTED_H
+
+#include "tandem/status.h"
+
+typedef enum {
+    TD_COPY,
+    TD_COPY_STRIDED,
+    TD_COPY_VECTORS,
+    TD_COPY_HALF_WORDS,
+    TD_TRANSPOSE,
+    TD_TRANSPOSE_PADDED,
+    TD_PRODUCT,
+    TD_ROWS,
+    TD_ROWS_PADDED,
+    TD_SUM
+} td_test_kernel;
+
+#ifdef __cplusplus
+extern "C"
+#endif
+    td_status
+    td_test_counted(td_test_kernel kernel, int blocks, const float *x, float *y, td_error *err);
+
+#endif

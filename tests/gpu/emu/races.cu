@@ -1,0 +1,98 @@
+/* Races, each with its repaired twin: `wrong` is all that tells them apart. */
+#include "faults.h"
+
+enum { N = 64 };
+
+/* Each thread reads what its neighbour wrote to shared memory. */
+template <bool wrong> __global__ void race_shared(const float *, float *y) {
+    __shared__ float tile[N];
+    tile[threadIdx.x] = threadIdx.x;
+    if (!wrong) __syncthreads();
+    y[threadIdx.x] = tile[(threadIdx.x + 1) % N];
+}
+
+/* The next value is written while slower threads may still read the last one. */
+template <bool wrong> __global__ void race_overwrite(const float *, float *y) {
+    __shared__ float tile[N];
+    float sum = 0;
+    for (int step = 0; step < 2; step++) {
+        tile[threadIdx.x] = step;
+        __syncthreads();
+        sum += tile[N - 1 - threadIdx.x];
+        if (!wrong) __syncthreads();
+    }
+    y[threadIdx.x] = sum;
+}
+
+/* The same through global memory, which a block may use to talk to itself. */
+template <bool wrong> __global__ void race_global(const float *, float *y) {
+    y[threadIdx.x] = 1;
+    if (!wrong) __syncthreads();
+    if (threadIdx.x == 40) y[40] += y[3];
+}
+
+/* Lanes do not run in step unless they are told to. */
+template <bool wrong> __global__ void race_warp(const float *, float *y) {
+    TD_DYNAMIC_SHARED(float, tile);
+    tile[threadIdx.x] = threadIdx.x;
+    if (!wrong) __syncwarp();
+    y[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+
+/* Half a warp meets; the other half knows nothing of it. */
+template <bool wrong> __global__ void race_half_warp(const float *, float *y) {
+    __shared__ float tile[32];
+    unsigned half = threadIdx.x < 16 ? 0x0000ffffu : 0xffff0000u;
+    tile[threadIdx.x] = threadIdx.x;
+    __syncwarp(half);
+    y[threadIdx.x] = tile[threadIdx.x ^ (wrong ? 16 : 1)];
+}
+
+/* No barrier holds between blocks. */
+template <bool wrong> __global__ void race_blocks(const float *, float *y) {
+    if (threadIdx.x == 5) y[wrong ? 0 : blockIdx.x] = blockIdx.x;
+}
+
+/* What is added up atomically is complete only after a barrier. */
+template <bool wrong> __global__ void race_atomic(const float *, float *y) {
+    __shared__ float sum;
+    if (threadIdx.x == 0) sum = 0;
+    __syncthreads();
+    atomicAdd(&sum, 1.0f);
+    if (!wrong) __syncthreads();
+    y[threadIdx.x] = sum;
+}
+
+/* Two neighbours in one word: each its own half, or both the same. */
+template <bool wrong> __global__ void race_half_words(const float *, float *y) {
+    uint16_t *half = (uint16_t *)y;
+    half[wrong && threadIdx.x == 9 ? 8 : threadIdx.x] = 1;
+}
+
+extern "C" const td_test_fault td_test_races[] = {
+    TD_FAULT(race_shared, 1, N, 0,
+             "<true>, block 0, thread 1: race: its write at static shared memory + 4 and the read of thread 0 have no "
+             "barrier between"),
+    TD_FAULT(race_overwrite, 1, N, 0,
+             "<true>, block 0, thread 32: race: its read at static shared memory + 124 and the write of thread 31 have "
+             "no barrier between"),
+    TD_FAULT(race_global, 1, N, 0,
+             "<true>, block 0, thread 40: race: its read at buffer of 1024 bytes + 12 and the write of thread 3 have "
+             "no barrier between"),
+    TD_FAULT(race_warp, 1, 32, 128,
+             "<true>, block 0, thread 1: race: its write at dynamic shared memory + 4 and the read of thread 0 have no "
+             "barrier between"),
+    TD_FAULT(race_half_warp, 1, 32, 0,
+             "<true>, block 0, thread 16: race: its write at static shared memory + 64 and the read of thread 0 have "
+             "no barrier between"),
+    TD_FAULT(race_blocks, 2, 32, 0,
+             "<true>, block 1, thread 5: race: its write at buffer of 1024 bytes + 0 and the write of block 0, thread "
+             "5 have no barrier between"),
+    TD_FAULT(race_atomic, 1, 64, 0,
+             "<true>, block 0, thread 1: race: its atomic operation at static shared memory + 0 and the read of thread "
+             "0 have no barrier between"),
+    TD_FAULT(race_half_words, 1, 64, 0,
+             "<true>, block 0, thread 9: race: its write at buffer of 1024 bytes + 16 and the write of thread 8 have "
+             "no barrier between"),
+    {},
+};
