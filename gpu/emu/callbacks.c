@@ -15,24 +15,46 @@ static inline bool written_before(const td_thread *t, const td_cell *c) {
     return __atomic_load_n(&c->written, __ATOMIC_RELAXED) == t->now && c->writers == t->bit && c->read == 0;
 }
 
+/* Shared memory that this block wrote before its last barrier, and now reads, or writes anew: what races.c would do. */
+static inline bool settle(const td_thread *t, td_cell *c, td_access kind) {
+    const td_worker *w = t->worker;
+    uint64_t read = c->read;
+    if (c->written - w->start >= w->floor - w->start) return false;
+    if (kind == TD_WRITE && read < w->floor)
+        *c = (td_cell){0, t->now, 0, t->bit};
+    else if (kind == TD_READ && read < w->floor)
+        c->read = t->now, c->readers = t->bit;
+    else if (kind == TD_READ && read == t->now)
+        c->readers |= t->bit;
+    else if (kind == TD_READ && (read ^ t->now) >> 34 == 0 && (read ^ t->now) & 0xff)
+        c->read = t->several;
+    else
+        return false;
+    return true;
+}
+
 static inline __attribute__((always_inline)) void touch(const void *p, size_t bytes, td_access kind, const void *site) {
     td_thread *t = td_running;
     if (!t) return;
     uintptr_t address = (uintptr_t)p;
     if (__builtin_expect(t->counting, 0)) td_emu_note(t, address, bytes, kind, site);
+    const td_worker *w = t->worker;
     size_t offset = address - (uintptr_t)td_device_memory.data;
-    const td_cell *cell = td_device_memory.words;
+    td_cell *cell = td_device_memory.words;
+    bool shared = address - (uintptr_t)w->dynamic < w->launch->shared_bytes;
     if (offset >= TD_ARENA) {
         if (address - (uintptr_t)t->stack < TD_STACK) return;
-        offset = address - (uintptr_t)t->worker->statics;
-        cell = offset < t->worker->statics_bytes ? t->worker->static_words : NULL;
+        offset = address - (uintptr_t)w->statics;
+        shared = offset < w->statics_bytes;
+        cell = shared ? w->static_words : NULL;
     }
     if (bytes >= 4 && cell && address % bytes == 0) {
-        bool before = true;
+        bool settled = true;
         cell += offset / 4;
-        for (size_t i = 0; i < bytes / 4; i++)
-            before = before && (kind == TD_READ ? read_before(t, cell + i) : written_before(t, cell + i));
-        if (before) return;
+        for (size_t i = 0; settled && i < bytes / 4; i++)
+            settled = (kind == TD_READ ? read_before(t, cell + i) : written_before(t, cell + i)) ||
+                      (shared && kind != TD_ATOMIC && settle(t, cell + i, kind));
+        if (settled) return;
     }
     td_emu_access(t, address, bytes, bytes, kind);
 }

@@ -40,6 +40,7 @@ uint3 td_emulated_thread_index(void) __attribute__((const));
 uint3 td_emulated_block_index(void) __attribute__((const));
 uint3 td_emulated_block_size(void) __attribute__((const));
 uint3 td_emulated_grid_size(void) __attribute__((const));
+int td_emulated_lane(void) __attribute__((const));
 void *td_emulated_dynamic_shared(void) __attribute__((const));
 void td_emulated_barrier(int line);
 /* The value of `source` among the lanes of the mask; the lanes of the mask whose `value` is not 0. */
@@ -81,9 +82,6 @@ template <typename T> static __forceinline__ T td_emulated_take(unsigned mask, T
     bits = td_emulated_shuffle(mask, bits, source, line);
     __builtin_memcpy(&value, &bits, sizeof value);
     return value;
-}
-static __forceinline__ int td_emulated_lane() {
-    return (int)((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32);
 }
 /* Within groups of `width` lanes, a power of 2; a source beyond the group is the lane itself. */
 template <typename T>

@@ -29,6 +29,9 @@ td_index td_emulated_grid_size(void) {
     const unsigned *n = td_running->worker->launch->grid;
     return (td_index){n[0], n[1], n[2]};
 }
+int td_emulated_lane(void) {
+    return td_running->lane;
+}
 void *td_emulated_dynamic_shared(void) {
     return td_running->worker->dynamic;
 }

@@ -12,7 +12,7 @@
 #include "inside.h"
 
 enum { ATOMIC = 0x100, WARP_BITS = 0xff };
-#define IN_BYTES ((uint64_t)1) /* no stamp: see the word's bytes */
+#define IN_BYTES UINT64_MAX /* no stamp: see the word's bytes */
 
 static int time_bits(uint64_t stamp) {
     return (int)(stamp >> 10 & 0xffffff);
