@@ -4,7 +4,6 @@
 #include <string.h>
 
 static const char *const verbs[] = {"reads", "writes", "adds to"};
-static const char *const actors[] = {"read", "write", "atomic operation"};
 
 /* Blocks on several host threads meet at what is known of global memory: a spin lock for each of many pieces. */
 enum { LOCKS = 1024 };
@@ -21,26 +20,8 @@ static void outside(td_thread *t, uintptr_t address, size_t bytes, td_access kin
 static void unwritten(td_thread *t, uintptr_t address, size_t bytes) {
     char where[120];
     memset((void *)address, 0xFF, bytes);
-    if (t->worker->complaint[0]) return;
     td_emu_describe(where, sizeof where, t, address);
-    td_emu_complain(t, t->worker->complaint, "unwritten: reads %zu bytes at %s, which nobody wrote", bytes, where);
-}
-
-static void race(td_thread *t, uintptr_t address, td_access kind, td_conflict c) {
-    char where[120], who[80] = "several threads";
-    int thread = c.warp * TD_WARP + c.lane;
-    td_emu_describe(where, sizeof where, t, address);
-    if (c.block < 0)
-        snprintf(who, sizeof who, "several blocks");
-    else if (c.block == t->worker->index && c.warp >= 0)
-        snprintf(who, sizeof who, "thread %d", thread);
-    else if (c.warp >= 0)
-        snprintf(who, sizeof who, "block %lld, thread %d", (long long)c.block, thread);
-    else if (c.block != t->worker->index)
-        snprintf(who, sizeof who, "block %lld", (long long)c.block);
-    t->worker->complaint[0] = '\0';
-    td_emu_wrong(t, "race: its %s at %s and the %s of %s have no barrier between", actors[kind], where, actors[c.kind],
-                 who);
+    td_emu_complain(t, "unwritten: reads %zu bytes at %s, which nobody wrote", bytes, where);
 }
 
 /* Of static shared memory nobody told us the size: it is what a block writes of it. */
@@ -70,8 +51,9 @@ static void look_up(td_thread *t, uintptr_t address, size_t bytes, td_access kin
         atomic_flag *lock = global && !w->launch->alone ? &locks[at / 4 % LOCKS] : NULL;
         while (lock && atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) continue;
         td_conflict c = td_emu_touch(t, word, byte, first, some, kind, !global);
+        if (c.found && c.block > w->index) td_emu_take_over(t, word, byte, first, some, kind);
         if (lock) atomic_flag_clear_explicit(lock, memory_order_release);
-        if (c.found) race(t, address, kind, c);
+        if (c.found) td_emu_race(t, address, kind, &c);
     }
 }
 

@@ -2,53 +2,12 @@
  * does; when all wait at the barrier, all are let through. The order is always the same, so that what a block does
  * depends on nothing but its input. */
 #include "inside.h"
-#include <stdarg.h>
-#include <string.h>
 
 uint64_t td_emu_tick(td_worker *w) {
     if (++w->clock >= (uint64_t)1 << 24)
         td_emu_wrong(&w->threads[0],
                      "more than 2^24 barriers and warp operations: more than the emulator can tell apart");
     return w->clock;
-}
-
-static void index_text(char *text, size_t size, const unsigned id[3]) {
-    if (id[1] == 0 && id[2] == 0)
-        snprintf(text, size, "%u", id[0]);
-    else
-        snprintf(text, size, "(%u, %u, %u)", id[0], id[1], id[2]);
-}
-
-/* An earlier complaint comes first: what went wrong since may follow from it. */
-static void give_up(td_worker *w) {
-    if (w->complaint[0]) memcpy(w->message, w->complaint, TD_MESSAGE);
-    w->wrong = true;
-    for (int i = 0; i < w->launch->threads; i++) w->threads[i].fresh = true;
-}
-
-static void compose(td_thread *t, char message[TD_MESSAGE], const char *format, va_list arguments) {
-    char block[40], thread[40];
-    index_text(block, sizeof block, t->worker->block);
-    index_text(thread, sizeof thread, t->id);
-    int head = snprintf(message, TD_MESSAGE, "%s, block %s, thread %s: ", t->worker->launch->name, block, thread);
-    vsnprintf(message + head, TD_MESSAGE - (size_t)head, format, arguments);
-}
-
-void td_emu_complain(td_thread *t, char message[TD_MESSAGE], const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    compose(t, message, format, arguments);
-    va_end(arguments);
-}
-
-void td_emu_wrong(td_thread *t, const char *format, ...) {
-    td_worker *w = t->worker;
-    va_list arguments;
-    va_start(arguments, format);
-    compose(t, w->message, format, arguments);
-    va_end(arguments);
-    give_up(w);
-    if (td_running) td_emu_leave(w);
 }
 
 void td_emulated_barrier(int line) {
@@ -91,10 +50,10 @@ static void run_warp(td_worker *w, int number) {
 
 /* Every thread waits at a barrier or has finished: true if all wait at the same one, and nobody complains. */
 static bool all_at_barrier(td_worker *w) {
-    const td_thread *first = NULL, *other = NULL;
+    td_thread *first = NULL, *other = NULL;
     int threads = w->launch->threads;
     if (w->complaint[0]) {
-        give_up(w);
+        td_emu_give_up(w);
         return false;
     }
     for (int i = 0; w->launch->counting && i < threads; i += TD_WARP) td_emu_count_lanes(w, i / TD_WARP, 0xffffffffu);
@@ -104,11 +63,11 @@ static bool all_at_barrier(td_worker *w) {
     for (int i = 0; i < threads && !other; i++)
         if (w->threads[i].state != TD_AT_BARRIER || w->threads[i].line != first->line) other = &w->threads[i];
     if (!other) return true;
-    char who[40], where[60] = "has finished";
-    index_text(who, sizeof who, other->id);
-    if (other->state == TD_AT_BARRIER) snprintf(where, sizeof where, "waits at the one at line %d", other->line);
-    td_emu_wrong((td_thread *)first, "__syncthreads at line %d is not reached by all: thread %s %s", first->line, who,
-                 where);
+    if (other->state == TD_AT_BARRIER)
+        td_emu_wrong(first, "__syncthreads at line %d, but thread %d waits at the one at line %d", first->line,
+                     other->index, other->line);
+    else
+        td_emu_wrong(first, "__syncthreads at line %d, but thread %d has finished", first->line, other->index);
     return false;
 }
 

@@ -1,7 +1,6 @@
 /* What emulated code calls: -fsanitize=thread puts a call before each load and store, and the sanitizer's own runtime
- * is not linked; -fsanitize=bounds calls where an index leaves its array. Host code of the same files calls too, and is
- * let through. Most accesses repeat one that was found right since the last synchronisation: those are over in a few
- * steps. */
+ * is not linked; -fsanitize=bounds calls where an index leaves its array. Most
+ * accesses repeat one that was found right since the last synchronisation: those are over in a few steps. */
 #include "inside.h"
 #include <string.h>
 
@@ -35,8 +34,11 @@ static inline bool settle(const td_thread *t, td_cell *c, td_access kind) {
 
 static inline __attribute__((always_inline)) void touch(const void *p, size_t bytes, td_access kind, const void *site) {
     td_thread *t = td_running;
-    if (!t) return;
     uintptr_t address = (uintptr_t)p;
+    if (!t) {
+        td_emu_host_access(address);
+        return;
+    }
     if (__builtin_expect(t->counting, 0)) td_emu_note(t, address, bytes, kind, site);
     const td_worker *w = t->worker;
     size_t offset = address - (uintptr_t)td_device_memory.data;
@@ -75,7 +77,11 @@ CALLBACKS(16)
 /* Pieces whose type promises no alignment, and copies of whole objects. */
 static void range(const void *p, size_t bytes, td_access kind, const void *site) {
     td_thread *t = td_running;
-    if (!t || !bytes) return;
+    if (!bytes) return;
+    if (!t) {
+        td_emu_host_access((uintptr_t)p);
+        return;
+    }
     for (size_t i = 0; t->counting && i < bytes; i++) td_emu_note(t, (uintptr_t)p + i, 1, kind, site);
     td_emu_access(t, (uintptr_t)p, bytes, 1, kind);
 }

@@ -46,8 +46,7 @@ td_status td_emulated_zero(void *pointer, size_t bytes, td_error *err) {
 }
 
 static td_status synchronize(td_error *err) {
-    (void)err;
-    return TD_OK;
+    return td_emu_host_fault(err);
 }
 
 static td_status start(td_error *err) {

@@ -105,8 +105,8 @@ typedef struct td_worker {
     uintptr_t program, program_end; /* code and constants of the program or library */
     td_cell *static_words, *static_bytes;
     void *scheduler[5];
-    unsigned long owner; /* the host thread */
-    int made;            /* threads that have a stack */
+    const void *owner; /* the host thread: where its td_running lies */
+    int made;          /* threads that have a stack */
     td_thread threads[TD_MAX_THREADS];
     td_warp warps[TD_MAX_THREADS / TD_WARP];
     struct td_counter *counter;
@@ -130,6 +130,8 @@ extern td_arena td_device_memory;
 bool td_emu_start(void);
 void *td_emu_map(size_t bytes); /* zeroed address space, paid for as it is touched; NULL if there is none */
 void td_emu_forget(void *mapped, size_t bytes);
+/* "buffer of 512 bytes + 516 (4 past its end)"; for a kernel's thread also shared memory and the like. */
+void td_emu_describe_global(char *text, size_t size, uintptr_t address);
 void td_emu_describe(char *text, size_t size, const td_thread *t, uintptr_t address);
 void td_emu_mark(void *pointer, size_t bytes, uint8_t set, uint8_t clear);
 bool td_emu_holds(const void *pointer, size_t bytes);
@@ -151,6 +153,9 @@ typedef struct td_conflict {
 } td_conflict;
 td_conflict td_emu_touch(const td_thread *t, td_cell *word, td_cell *bytes, unsigned first, unsigned count,
                          td_access kind, bool shared);
+/* As if only this thread had ever touched them. */
+void td_emu_take_over(const td_thread *t, td_cell *word, td_cell *bytes, unsigned first, unsigned count,
+                      td_access kind);
 bool td_emu_block_wrote(const td_thread *t, const td_cell *word, const td_cell *bytes, unsigned first, unsigned count);
 
 /* counts.c */
@@ -171,10 +176,23 @@ _Noreturn void td_emu_leave(td_worker *w); /* to the scheduler, for good */
 /* barriers.c */
 void td_emu_run_block(td_worker *w);
 uint64_t td_emu_tick(td_worker *w); /* a synchronisation in the block: its time */
-void td_emu_complain(td_thread *t, char message[TD_MESSAGE], const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+
+/* faults.c */
 /* The thread's block goes no further, for this reason. Returns only to the scheduler, not to a kernel's thread. */
 void td_emu_wrong(td_thread *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same at the next barrier, if nothing else is found until then. */
+void td_emu_complain(td_thread *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The worker's block goes no further; an earlier complaint comes first, since what went wrong now may follow from it.
+ */
+void td_emu_give_up(td_worker *w);
+/* Of two blocks that meet it is the later one that went wrong, whichever of them ran first; returns if this is not t's.
+ */
+void td_emu_race(td_thread *t, uintptr_t address, td_access kind, const td_conflict *c);
+/* The host's part of a .cu file touches this; on a GPU it could not, if it is device memory. */
+void td_emu_host_access(uintptr_t address);
+td_status td_emu_host_fault(td_error *err); /* TD_WRONG if it has, since it was last asked */
+/* A block went wrong; the lowest one counts. */
+void td_emu_report(td_launch *l, int64_t block, const char message[TD_MESSAGE]);
 
 /* warps.c */
 void td_emu_blame_warp(td_worker *w, int warp);

@@ -1,6 +1,5 @@
 /* A launch: its limits, then its blocks, which idle host threads take in order. When one goes wrong those before it are
- * finished and the first of all that went wrong is reported, so that it does not depend on the number of host threads.
- */
+ * finished, and the first of all is reported, so that it does not depend on the number of host threads. */
 #include "../launches.h"
 #include "inside.h"
 #include <omp.h>
@@ -8,7 +7,7 @@
 #include <string.h>
 
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t report = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t sums = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct td_index {
     unsigned x, y, z;
@@ -45,13 +44,7 @@ static void start_block(td_worker *w, int64_t index) {
     w->block[1] = (unsigned)(index / l->grid[0] % l->grid[1]);
     w->block[2] = (unsigned)(index / l->grid[0] / l->grid[1]);
     td_emu_run_block(w);
-    if (!w->wrong) return;
-    pthread_mutex_lock(&report);
-    if (index < l->wrong) {
-        memcpy(l->message, w->message, sizeof l->message);
-        __atomic_store_n(&l->wrong, index, __ATOMIC_RELAXED);
-    }
-    pthread_mutex_unlock(&report);
+    if (w->wrong) td_emu_report(l, index, w->message);
 }
 
 static void name_threads(td_worker *w) {
@@ -86,9 +79,9 @@ static void work(td_launch *l) {
         start_block(w, index);
     }
     if (!l->counting) return;
-    pthread_mutex_lock(&report);
+    pthread_mutex_lock(&sums);
     td_emu_add_counts(&l->counts, &w->counts);
-    pthread_mutex_unlock(&report);
+    pthread_mutex_unlock(&sums);
 }
 
 static const char *limit(const unsigned grid[3], const unsigned block[3], size_t shared_bytes, char *text,
@@ -114,6 +107,8 @@ td_status td_emulated_launch(td_error *err, const char *name, const unsigned gri
     char text[160];
     size_t bracket = name[0] == '(';
     snprintf(l.name, sizeof l.name, "%.*s", (int)(strlen(name) - 2 * bracket), name + bracket);
+    td_status s = td_emu_host_fault(err);
+    if (s) return s;
     if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return TD_OK;
     if (limit(grid, block, shared_bytes, text, sizeof text)) return td_fail(err, TD_WRONG, "%s: %s", l.name, text);
     memcpy(l.grid, grid, sizeof l.grid);

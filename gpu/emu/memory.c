@@ -146,9 +146,24 @@ static void place(char *text, size_t size, const char *what, ptrdiff_t offset, s
         snprintf(text, size, "%s + %td (%td past its end)", what, offset, offset - (ptrdiff_t)bytes);
 }
 
+void td_emu_describe_global(char *text, size_t size, uintptr_t address) {
+    char what[48];
+    pthread_mutex_lock(&lock);
+    ptrdiff_t i = below((void *)address);
+    /* In the gap between two allocations: of the nearer one. */
+    if (i < 0 || address >= (uintptr_t)allocations[i].data + footprint(allocations[i].bytes) - GAP / 2) i++;
+    if (address - (uintptr_t)td_device_memory.data < END && i < (ptrdiff_t)count) {
+        const td_allocation *a = &allocations[i];
+        snprintf(what, sizeof what, "buffer of %zu bytes", a->exposed_bytes);
+        place(text, size, what, (ptrdiff_t)(address - (uintptr_t)a->exposed), a->exposed_bytes);
+    } else {
+        snprintf(text, size, "address %#jx, which is in no allocation", (uintmax_t)address);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 void td_emu_describe(char *text, size_t size, const td_thread *t, uintptr_t address) {
     const td_worker *w = t->worker;
-    char what[48];
     size_t slot = address - (uintptr_t)w->dynamic;
     if (slot < TD_SHARED_SLOT) {
         place(text, size, "dynamic shared memory", (ptrdiff_t)slot, w->launch->shared_bytes);
@@ -169,16 +184,5 @@ void td_emu_describe(char *text, size_t size, const td_thread *t, uintptr_t addr
         snprintf(text, size, "a variable of the host's program");
         return;
     }
-    pthread_mutex_lock(&lock);
-    ptrdiff_t i = below((void *)address);
-    /* In the gap between two allocations: of the nearer one. */
-    if (i < 0 || address >= (uintptr_t)allocations[i].data + footprint(allocations[i].bytes) - GAP / 2) i++;
-    if (address - (uintptr_t)td_device_memory.data < END && i < (ptrdiff_t)count) {
-        const td_allocation *a = &allocations[i];
-        snprintf(what, sizeof what, "buffer of %zu bytes", a->exposed_bytes);
-        place(text, size, what, (ptrdiff_t)(address - (uintptr_t)a->exposed), a->exposed_bytes);
-    } else {
-        snprintf(text, size, "address %#jx, which is in no allocation", (uintmax_t)address);
-    }
-    pthread_mutex_unlock(&lock);
+    td_emu_describe_global(text, size, address);
 }

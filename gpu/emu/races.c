@@ -102,6 +102,13 @@ td_conflict td_emu_touch(const td_thread *t, td_cell *word, td_cell *bytes, unsi
     return (td_conflict){0};
 }
 
+void td_emu_take_over(const td_thread *t, td_cell *word, td_cell *bytes, unsigned first, unsigned count,
+                      td_access kind) {
+    for (unsigned i = first; i < first + count; i++) bytes[i] = (td_cell){0};
+    if (word->read != IN_BYTES) *word = (td_cell){0};
+    (void)td_emu_touch(t, word, bytes, first, count, kind, false);
+}
+
 bool td_emu_block_wrote(const td_thread *t, const td_cell *word, const td_cell *bytes, unsigned first, unsigned count) {
     uint64_t block = t->now >> 34;
     if (word->read != IN_BYTES) return word->written >> 34 == block;

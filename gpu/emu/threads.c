@@ -3,7 +3,6 @@
  * runs the thread of the same number in the next block. */
 #include "inside.h"
 #include <link.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -99,7 +98,7 @@ td_worker *td_emu_worker(int number, td_launch *launch) {
         if (!w) return NULL;
         w->dynamic = td_device_memory.data + TD_ARENA - (size_t)(number + 1) * TD_SHARED_SLOT;
     }
-    if (w->owner != (unsigned long)pthread_self()) { /* contexts know the host thread's own data */
+    if (w->owner != &td_running) { /* another host thread: contexts know the old one's own data */
         for (int i = 0; i < TD_MAX_THREADS; i++) w->threads[i].fresh = true;
         td_running = NULL;
         dl_iterate_phdr(find_statics, w);
@@ -108,7 +107,7 @@ td_worker *td_emu_worker(int number, td_launch *launch) {
             w->static_bytes = td_emu_map((w->statics_bytes + 4) * sizeof(td_cell));
             if (!w->static_words || !w->static_bytes) return NULL;
         }
-        w->owner = (unsigned long)pthread_self();
+        w->owner = &td_running;
     }
     w->launch = launch;
     if (launch->counting && !w->counter && !(w->counter = td_emu_counter())) return NULL;

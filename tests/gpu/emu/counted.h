@@ -18,9 +18,12 @@ typedef enum {
 } td_test_kernel;
 
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
-    td_status
-    td_test_counted(td_test_kernel kernel, int blocks, const float *x, float *y, td_error *err);
+td_status td_test_counted(td_test_kernel kernel, int blocks, const float *x, float *y, td_error *err);
+float td_test_host_reads(const float *x);
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,12 @@ template <bool wrong> __global__ void past_end(const float *x, float *y) {
     if (i < TD_TEST_FLOATS || wrong) y[i] = x[i];
 }
 
+/* Blocks and threads in two dimensions, named as in the source. */
+template <bool wrong> __global__ void past_rows(const float *x, float *y) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, i = row * 16 + blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < 15 || wrong) y[i] = x[i + 16];
+}
+
 template <bool wrong> __global__ void before_start(const float *x, float *y) {
     int i = (int)threadIdx.x - 1;
     if (i >= 0 || wrong) y[threadIdx.x] = x[i];
@@ -125,6 +131,9 @@ template <bool wrong> __global__ void nothing(const float *, float *) {
 extern "C" const td_test_fault td_test_faults[] = {
     TD_FAULT(past_end, 9, 32, 0,
              "<true>, block 8, thread 0: out of bounds: reads 4 bytes at buffer of 1024 bytes + 1024 (0 past its end)"),
+    TD_FAULT(past_rows, dim3(2, 2), dim3(8, 8), 0,
+             "<true>, block (0, 1, 0), thread (0, 7, 0): out of bounds: reads 4 bytes at buffer of 1024 bytes + 1024 "
+             "(0 past its end)"),
     TD_FAULT(before_start, 1, N, 0,
              "<true>, block 0, thread 0: out of bounds: reads 4 bytes at buffer of 1024 bytes - 4 (before its start)"),
     TD_FAULT(
@@ -147,10 +156,9 @@ extern "C" const td_test_fault td_test_faults[] = {
     TD_FAULT(unwritten_shared, 2, N, 0,
              "<true>, block 1, thread 0: unwritten: reads 4 bytes at static shared memory + 252, which nobody wrote"),
     TD_FAULT(barrier_left_out, 1, N, 0,
-             "<true>, block 0, thread 0: __syncthreads at line # is not reached by all: thread 40 has finished"),
+             "<true>, block 0, thread 0: __syncthreads at line #, but thread 40 has finished"),
     TD_FAULT(barrier_elsewhere, 1, N, 0,
-             "<true>, block 0, thread 0: __syncthreads at line # is not reached by all: thread 32 waits at the one at "
-             "line #"),
+             "<true>, block 0, thread 0: __syncthreads at line #, but thread 32 waits at the one at line #"),
     TD_FAULT(lane_left_out, 1, N, 0,
              "<true>, block 0, thread 0: shuffle at line #: lanes 00020000 of the mask ffffffff never arrive: they "
              "have finished"),

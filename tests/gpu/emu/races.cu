@@ -85,7 +85,7 @@ extern "C" const td_test_fault td_test_races[] = {
     TD_FAULT(race_half_warp, 1, 32, 0,
              "<true>, block 0, thread 16: race: its write at static shared memory + 64 and the read of thread 0 have "
              "no barrier between"),
-    TD_FAULT(race_blocks, 2, 32, 0,
+    TD_FAULT(race_blocks, 6, 32, 0,
              "<true>, block 1, thread 5: race: its write at buffer of 1024 bytes + 0 and the write of block 0, thread "
              "5 have no barrier between"),
     TD_FAULT(race_atomic, 1, 64, 0,

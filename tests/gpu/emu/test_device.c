@@ -70,6 +70,22 @@ Test(emulated_device, refusals) {
     cr_expect_eq(d->upload(p, host, 1, &err), TD_BAD_PARAM, "freed");
 }
 
+Test(emulated_device, host_code_that_touches_device_memory) {
+    const td_device *d = device();
+    td_error err;
+    float host[64] = {0}, *x = allocate(sizeof host);
+    cr_assert_eq(d->upload(x, host, sizeof host, &err), TD_OK);
+    td_test_host_reads(host);
+    cr_expect_eq(d->synchronize(&err), TD_OK);
+    td_test_host_reads(x);
+    cr_expect_eq(d->synchronize(&err), TD_WRONG);
+    cr_expect_str_eq(err.message, "host code touches device memory: buffer of 256 bytes + 8");
+    cr_expect_eq(d->synchronize(&err), TD_OK, "said once");
+    td_test_host_reads(x);
+    cr_expect_eq(td_test_counted(TD_COPY, 1, x, x, &err), TD_WRONG);
+    release(x);
+}
+
 /* Kernels may touch what is exposed, all of it at first; the host may touch all that is allocated. */
 Test(emulated_device, exposed) {
     const td_device *d = device();
