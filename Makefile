@@ -23,7 +23,7 @@ endef
 quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 parameters = $(foreach v,$(given),$(call quote,$v=$(value $v)))
 
-goals := all help list check sweep bench bench-cpu bench-gpu-peers test lint readme clean
+goals := all help list check sweep resources bench bench-cpu bench-gpu-peers test lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
 all: ## compile build/tandem and build/libtandem.so
@@ -45,6 +45,8 @@ check: all ## compare variants with the double-precision reference
 	$(tandem) check $(parameters)
 sweep: all ## error against block size, into a CSV
 	$(tandem) sweep $(parameters)
+resources: all ## a GPU's kernels: launch shape, registers, spills, shared memory, occupancy
+	$(tandem) resources $(parameters)
 bench: all ## time the variants of an operation: make bench OP=gemm N=1024
 	$(measured) bench $(parameters)
 bench-cpu: all ## time the CPU's attention beside OpenBLAS, in turn

@@ -1,5 +1,6 @@
 /* Trials: allocate, fill, poison, run, verify. */
 #include "trial.h"
+#include "../gpu/range.h"
 #include <string.h>
 
 /* LSE, of which 16 bits are too few (it is a logarithm that grows with T), has a type of its own. */
@@ -183,14 +184,17 @@ td_status td_trial_prepare(td_trial *trial, td_error *err) {
 
 td_status td_trial_launch(td_trial *trial, td_error *err) {
     const td_variant *v = trial->variant;
-    if (!trial->device) return v->run(&trial->problem, trial->tensors, trial->workspace.data, NULL, err);
     td_tensor there[TD_MAX_TENSORS];
+    if (!trial->device) return v->run(&trial->problem, trial->tensors, trial->workspace.data, NULL, err);
     for (int k = 0; k < TD_MAX_TENSORS; k++) {
         there[k] = trial->tensors[k];
         if (trial->mirror[k].block)
             there[k].data = trial->mirror[k].data + ((char *)trial->tensors[k].data - (char *)trial->buffer[k].data);
     }
-    return v->run(&trial->problem, there, trial->workspace_mirror.data, trial->device->stream, err);
+    td_range_push(v->name);
+    td_status status = v->run(&trial->problem, there, trial->workspace_mirror.data, trial->device->stream, err);
+    td_range_pop();
+    return status;
 }
 
 td_status td_trial_fetch(td_trial *trial, td_error *err) {

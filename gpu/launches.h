@@ -24,7 +24,7 @@ typedef struct td_kernel_resources {
 } td_kernel_resources;
 
 typedef struct td_launch_note {
-    char kernel[96]; /* as the launch names it: "attend<64, 32>" */
+    char kernel[96]; /* "attend<float, 64>"; by the emulator as the launch has it: "attend<T, D>" */
     int64_t launches;
     unsigned grid[3], block[3]; /* of the last one */
     size_t dynamic_shared;      /* bytes */

@@ -3,6 +3,7 @@
 #include "../checks/file.h"
 #include "../checks/markdown.h"
 #include "../checks/text.h"
+#include "../gpu/range.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +86,16 @@ void td_lesson_header(const td_arguments *arguments, const char *device, const c
     fflush(stdout);
 }
 
+/* A profiler's time line shows the sections too: each until the next. */
+static void mark_section(const char *title) {
+    static int open;
+    if (open) td_range_pop();
+    td_range_push(title);
+    open = 1;
+}
+
 void td_lesson_section(const char *title) {
+    mark_section(title);
     printf("\n");
     bold(title);
     for (int i = td_text_width(title); i > 0; i--) fputs("─", stdout);

@@ -6,8 +6,8 @@
 
 /* What plots/recorded/<name>.csv is, then its rows; SKIP with the reason where it cannot be shown. */
 void td_recorded_show(const char *name, const td_heading *columns);
-/* The same, then drawn like a lesson's own CSV, under the name recorded_<name>. */
-td_status td_recorded_plot(const td_arguments *arguments, int number, const char *name, const td_heading *columns,
-                           const char *script, td_error *err);
+/* Draw it like a lesson's own CSV, under the name recorded_<name>: nothing where it cannot be shown. */
+td_status td_recorded_draw(const td_arguments *arguments, int number, const char *name, const char *script,
+                           td_error *err);
 
 #endif

@@ -22,12 +22,14 @@ stats csv using (column("rate_gflop_per_s") > 0 && points < 64 ? \
 
 stats csv using (column("bandwidth_gb_per_s")) nooutput
 slope = log10(STATS_max)
-array peak[2]
-do for [r = 1:2] {
-    stats csv using (strcol("arithmetic") eq word("f32 f64", r) ? column("peak_gflop_per_s") : 0) nooutput
+types = "f32 f64 bf16"; flats = 3
+array peak[3]
+top = -99
+do for [r = 1:flats] {
+    stats csv using (strcol("arithmetic") eq word(types, r) ? column("peak_gflop_per_s") : 0) nooutput
     peak[r] = STATS_max > 0 ? log10(STATS_max) : NaN
+    if (peak[r] > top) { top = peak[r] }
 }
-top = peak[1] > peak[2] || peak[2] != peak[2] ? peak[1] : peak[2]
 roof(x, r) = slope + x < peak[r] ? slope + x : peak[r]
 
 # Ranges, in powers of ten: a label must fit between its point and the right edge.
@@ -50,18 +52,20 @@ per_x = width / (x_high - x_low); per_y = height / (y_high - y_low)
 long(text) = strlen(text) * letter / per_x
 high = line / per_y
 space = gap / per_x
-array roof_text[3]; array rx[3]; array ry[3]
-do for [r = 1:2] {
-    roof_text[r] = peak[r] == peak[r] ? sprintf("%.3g GFLOP/s, %s multiply-adds", 10 ** peak[r], word("f32 f64", r)) : ""
+array roof_text[4]; array rx[4]; array ry[4]
+short(x, unit) = x < 1e4 ? sprintf("%.3g G%s", x, unit) : sprintf("%.3g T%s", x / 1000, unit)
+work(r) = word(types, r) eq "bf16" ? "bf16 matrix products" : word(types, r)." multiply-adds"
+do for [r = 1:flats] {
+    roof_text[r] = peak[r] == peak[r] ? short(10 ** peak[r], "FLOP/s, ").work(r) : ""
     rx[r] = top - slope + space; ry[r] = peak[r] + 0.7 * high
 }
-roof_text[3] = sprintf("%.3g GB/s from memory", 10 ** slope)
-rx[3] = x_low + (ascii ? high + 2 * space : space)
-ry[3] = ascii ? slope + x_low + 0.5 * high : slope + rx[3] + 1.1 * high
-do for [r = 1:3] {
+roof_text[4] = short(10 ** slope, "B/s from memory")
+rx[4] = x_low + (ascii ? high + 2 * space : space)
+ry[4] = ascii ? slope + x_low + 0.5 * high : slope + rx[4] + 1.1 * high
+do for [r = 1:4] {
     if (roof_text[r] ne "") {
         set label roof_text[r] at 10 ** rx[r], 10 ** ry[r] left textcolor rgb ink \
-            rotate by (r < 3 || ascii ? 0 : atan2(per_y, per_x) * 180 / pi)
+            rotate by (r < 4 || ascii ? 0 : atan2(per_y, per_x) * 180 / pi)
     }
 }
 
@@ -80,8 +84,8 @@ led(i, y) = !ascii && py[i] - y > 0.6 * high
 leads(i, s, y, j, ax, ay) = led(i, y) && px[i] + (s < 0 ? -space : 0) < ax + long(name[j]) \
     && ax < px[i] + (s > 0 ? space : 0) && y < ay + 0.5 * high && ay - 0.5 * high < py[i]
 at_side(i, s) = s > 0 ? px[i] + space : px[i] - space - long(name[i])
-blocked(x, y, s, i, k) = x < x_low || crosses(x, y, i, 1) || crosses(x, y, i, 2) \
-    || (sum [r = 1:3] meets(x, y, i, rx[r], ry[r], long(roof_text[r]), high)) > 0 \
+blocked(x, y, s, i, k) = x < x_low || (sum [r = 1:flats] crosses(x, y, i, r)) > 0 \
+    || (sum [r = 1:4] meets(x, y, i, rx[r], ry[r], long(roof_text[r]), high)) > 0 \
     || (sum [j = 1:k - 1] meets(x, y, i, lx[order[j]], ly[order[j]], long(name[order[j]]), high)) > 0 \
     || (sum [j = 1:points] (j != i && meets(x, y, i, px[j] - 0.5 * space, py[j], space, 0.75 * high))) > 0 \
     || (sum [j = 1:k - 1] (leads(i, s, y, order[j], lx[order[j]], ly[order[j]]) \
@@ -120,4 +124,4 @@ set xlabel "arithmetic intensity (FLOPs per byte)"
 set ylabel ascii ? "GFLOP/s" : "rate reached (GFLOP/s)"
 unset key
 set samples 400
-plot for [r = 1:2] 10 ** roof(log10(x), r) with lines linewidth 2 linecolor rgb (ascii ? ink : colour(word("f32 f64", r)))
+plot for [r = 1:flats] 10 ** roof(log10(x), r) with lines linewidth 2 linecolor rgb (ascii ? ink : colour(word(types, r)))

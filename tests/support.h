@@ -156,4 +156,17 @@ static inline void support_refused(const support_result *result, int status, con
 /* support_run with the arguments in the call: support_tandem(NULL, &result, "list", "--help"). */
 #define support_tandem(child, result, ...) support_run(child, result, (char *[]){__VA_ARGS__, NULL})
 
+/* The section `heading` of a lesson's output says on which GPU it ran, or SKIP and why; what it then shows of another
+ * machine is labelled. */
+static inline void support_gpu_section(const char *out, const char *heading) {
+    const char *section = strstr(out, heading);
+    cr_assert_not_null(section, "%s", heading);
+    const char *here = strstr(section, "device  "), *skipped = strstr(section, "SKIP: ");
+    cr_assert(here || skipped, "%s", section);
+    if (here && (!skipped || here < skipped)) return;
+    cr_expect(strstr(skipped, "no GPU"), "%.200s", skipped);
+    const char *table = strstr(skipped, "  data: "), *label = strstr(skipped, "Recorded, not measured here: ");
+    cr_expect(!table || (label && label < table), "%.400s", skipped);
+}
+
 #endif

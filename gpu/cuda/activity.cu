@@ -2,14 +2,15 @@
  * what is in them is copied out at once, and sorted when the trace stops. */
 #include "../activity.h"
 #include "../cuda.h"
+#include "name.h"
 #include "tandem/device.h"
 #include <cupti.h>
-#include <cxxabi.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 4 << 20 };
+/* Small, because CUPTI clears a buffer when it takes it, and the GPU would stand idle meanwhile. */
+enum { BUFFER_BYTES = 256 << 10 };
 
 static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                            CUPTI_ACTIVITY_KIND_MEMSET};
@@ -35,13 +36,6 @@ static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *most_re
     *most_records = 0; /* as many as fit */
 }
 
-static void copy_name(char *out, size_t size, const char *mangled) {
-    int failed = 1;
-    char *name = mangled ? abi::__cxa_demangle(mangled, NULL, NULL, &failed) : NULL;
-    snprintf(out, size, "%s", name && !failed ? name : mangled ? mangled : "?");
-    free(name);
-}
-
 static td_activity_kind copy_kind(uint8_t kind) {
     return kind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD   ? TD_ACTIVITY_UPLOAD
            : kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH ? TD_ACTIVITY_DOWNLOAD
@@ -58,7 +52,7 @@ static void add(const CUpti_Activity *record) {
     if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
         const CUpti_ActivityKernel10 *k = (const CUpti_ActivityKernel10 *)record;
         a.kind = TD_ACTIVITY_KERNEL, a.start = since_start(k->start), a.end = since_start(k->end);
-        copy_name(a.name, sizeof a.name, k->name);
+        td_kernel_name(a.name, sizeof a.name, k->name ? k->name : "?");
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
         const CUpti_ActivityMemcpy6 *c = (const CUpti_ActivityMemcpy6 *)record;
         a.kind = copy_kind(c->copyKind), a.start = since_start(c->start), a.end = since_start(c->end);

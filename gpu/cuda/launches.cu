@@ -1,6 +1,7 @@
 /* What a kernel takes, from cudaFuncGetAttributes and the occupancy calculator. A call of theirs that fails leaves its
  * numbers unknown: the launch itself has the error to report. */
 #include "launches.h"
+#include "name.h"
 
 static int most_warps(void) {
     int device = 0, threads = 0, warp = 32;
@@ -19,6 +20,12 @@ void td_cuda_log_launch(const char *name, const void *kernel, dim3 grid, dim3 bl
         r.local_bytes = (int64_t)a.localSizeBytes;
         r.static_shared = (int64_t)a.sharedSizeBytes;
         r.most_threads = a.maxThreadsPerBlock;
+    }
+    const char *compiled;
+    char full[96];
+    if (cudaFuncGetName(&compiled, kernel) == cudaSuccess) {
+        td_kernel_name(full, sizeof full, compiled);
+        name = full;
     }
     int blocks, threads = (int)(block.x * block.y * block.z);
     if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, dynamic_shared) == cudaSuccess)

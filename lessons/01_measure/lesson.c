@@ -99,6 +99,7 @@ static td_status show(td_lesson_1 *lesson, td_error *err) {
     td_lesson_text(1, "A profile of one step");
     if ((status = td_lesson_1_show_waiting(lesson, err))) return status;
     if ((status = td_lesson_1_show_memory(lesson, err))) return status;
+    if ((status = td_lesson_1_show_gpu(lesson, err))) return status;
     td_lesson_text(1, "What it means");
     td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
     td_lesson_text(1, "Next");

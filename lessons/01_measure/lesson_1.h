@@ -47,6 +47,7 @@ td_status td_lesson_1_show_mean(td_lesson_1 *lesson, td_error *err);
 td_status td_lesson_1_show_shares(td_lesson_1 *lesson, td_error *err);
 td_status td_lesson_1_show_waiting(td_lesson_1 *lesson, td_error *err);
 td_status td_lesson_1_show_memory(td_lesson_1 *lesson, td_error *err);
+td_status td_lesson_1_show_gpu(td_lesson_1 *lesson, td_error *err);
 
 /* table.c: a table with air around it; wait without computing; median_ms, q1_ms, q3_ms, iqr_ms, min_ms, mean_ms,
  * max_ms, n as cells of the current row. */

@@ -86,6 +86,7 @@ static td_status sections(td_lesson_2 *lesson, td_error *err) {
     if ((status = td_lesson_2_show_start(lesson, err))) return status;
     if ((status = td_lesson_2_show_sums(lesson, chosen, err))) return status;
     if ((status = td_lesson_2_show_sums_against_k(lesson, err))) return status;
+    if ((status = td_lesson_2_show_gpu(lesson, err))) return status;
     td_lesson_text(2, "What it means");
     td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
     td_lesson_text(2, "Next");

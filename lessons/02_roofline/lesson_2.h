@@ -22,11 +22,15 @@ td_status td_lesson_2_show_ceilings(td_lesson_2 *lesson, td_error *err);
 td_status td_lesson_2_show_placed(td_lesson_2 *lesson, td_error *err);
 /* plans.c: attention again, with the dense plan's own traffic counted; then the plot of all points. */
 td_status td_lesson_2_show_plans(td_lesson_2 *lesson, td_error *err);
+/* What three passes over dense attention's matrix move, with inputs and outputs. */
+double td_lesson_2_dense_bytes(const td_variant *dense, const td_problem *problem);
 /* start.c: time against size, down to one element. */
 td_status td_lesson_2_show_start(td_lesson_2 *lesson, td_error *err);
 /* sums.c: 0.01 a thousand times; sums_against_k.c: three reductions as they grow. */
 td_status td_lesson_2_show_sums(td_lesson_2 *lesson, int chosen, td_error *err);
 int td_lesson_2_predict_sum(void);
 td_status td_lesson_2_show_sums_against_k(td_lesson_2 *lesson, td_error *err);
+/* gpu.c: a GPU's ceilings, and what stands under them. */
+td_status td_lesson_2_show_gpu(td_lesson_2 *lesson, td_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 /* Dense attention is three passes over a matrix of Tq × Tk for each head. S = Q Kᵀ writes it; the softmax reads it and
  * writes P in its place; P V reads it: four times Tq·Tk numbers, besides each input and output once. The least that
  * three passes need: dense_f32's softmax reads its row three times, but from cache. */
-static double dense_bytes(const td_variant *dense, const td_problem *problem) {
+double td_lesson_2_dense_bytes(const td_variant *dense, const td_problem *problem) {
     const td_attention_problem *a = &problem->attention;
     double matrix = (double)(a->B * a->Hq) * (double)a->Tq * (double)a->Tk * (double)td_dtype_size(dense->dtype);
     return dense->bytes(problem) + 4 * matrix;
@@ -19,7 +19,7 @@ static td_status point(td_lesson_2 *lesson, const td_variant *dense, td_error *e
     for (int r = 0; r < td_record_rows(record); r++)
         if (!strcmp(td_record_get_text(record, r, "variant"), dense->name))
             seconds = 1e-3 * td_record_get(record, r, "median_ms");
-    double flops = dense->flops(&lesson->attention), bytes = dense_bytes(dense, &lesson->attention);
+    double flops = dense->flops(&lesson->attention), bytes = td_lesson_2_dense_bytes(dense, &lesson->attention);
     td_roofline place;
     td_status status =
         td_roofline_place(&lesson->ceilings, dense->rounding.arithmetic, flops, bytes, seconds, &place, err);
@@ -39,7 +39,8 @@ static td_status against_T(td_lesson_2 *lesson, const td_variant *dense, td_erro
     td_dtype arithmetic = dense->rounding.arithmetic;
     for (int64_t T = 256; T <= 16384; T *= 4) {
         problem.attention.Tq = problem.attention.Tk = T;
-        double flops = dense->flops(&problem), once = dense->bytes(&problem), all = dense_bytes(dense, &problem);
+        double flops = dense->flops(&problem), once = dense->bytes(&problem),
+               all = td_lesson_2_dense_bytes(dense, &problem);
         td_record_row(record);
         td_record_int(record, "T", T);
         td_record_real(record, "gflop", 1e-9 * flops);

@@ -19,6 +19,7 @@ Test(lesson_1, runs_to_its_end_and_writes_what_it_says) {
                                        "Self-test",
                                        "replay"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) cr_assert_not_null(strstr(r.out, said[i]), "%s", said[i]);
+    support_gpu_section(r.out, "On a GPU\n");
     static const char *const file[] = {"boundary", "warmup", "scopes", "mean_and_median", "amdahl", "waiting"};
     for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
         char name[64];

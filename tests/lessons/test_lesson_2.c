@@ -16,6 +16,7 @@ Test(lesson_2, runs_to_its_end_and_writes_what_it_says) {
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) cr_expect_not_null(strstr(r.out, said[i]), "%s", said[i]);
     cr_expect_null(strstr(r.out, "FAIL:"), "%s", r.out);
     cr_expect_null(strstr(r.out, "the text is missing"), "%s", r.out);
+    support_gpu_section(r.out, "On a GPU\n");
     static const char *const file[] = {"roofline", "start_cost", "accumulate"};
     for (int i = 0; i < 3; i++) {
         char name[64];
