@@ -4,6 +4,16 @@
 #include "../checks/recorded.h"
 #include <limits.h>
 
+const td_device *td_lesson_gpu(void) {
+    td_error why;
+    const td_device *gpu = td_cuda_device(&why);
+    if (gpu)
+        printf("device  %s, driver %s, %d multiprocessors\n", gpu->name, gpu->driver, gpu->multiprocessors);
+    else
+        td_lesson_say("SKIP: %s", why.message);
+    return gpu;
+}
+
 static td_status read(const char *name, char path[PATH_MAX], td_record **out, td_error *err) {
     char file[96];
     snprintf(file, sizeof file, "plots/recorded/%s.csv", name);

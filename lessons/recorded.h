@@ -3,7 +3,10 @@
 #define TANDEM_LESSON_RECORDED_H
 
 #include "lesson.h"
+#include "tandem/device.h"
 
+/* The GPU, named in a line that is printed; or NULL after a line that says SKIP and why. */
+const td_device *td_lesson_gpu(void);
 /* What plots/recorded/<name>.csv is, then its rows; SKIP with the reason where it cannot be shown. */
 void td_recorded_show(const char *name, const td_heading *columns);
 /* Draw it like a lesson's own CSV, under the name recorded_<name>: nothing where it cannot be shown. */

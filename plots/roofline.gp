@@ -53,7 +53,7 @@ long(text) = strlen(text) * letter / per_x
 high = line / per_y
 space = gap / per_x
 array roof_text[4]; array rx[4]; array ry[4]
-short(x, unit) = x < 1e4 ? sprintf("%.3g G%s", x, unit) : sprintf("%.3g T%s", x / 1000, unit)
+short(x, unit) = x < 1000 ? sprintf("%.3g G%s", x, unit) : sprintf("%.3g T%s", x / 1000, unit)
 work(r) = word(types, r) eq "bf16" ? "bf16 matrix products" : word(types, r)." multiply-adds"
 do for [r = 1:flats] {
     roof_text[r] = peak[r] == peak[r] ? short(10 ** peak[r], "FLOP/s, ").work(r) : ""

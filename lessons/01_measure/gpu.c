@@ -3,13 +3,6 @@
 #include "../recorded.h"
 #include <stdlib.h>
 
-static const td_heading columns[] = {{"clock_read", "clock read"},
-                                     {"median_ms", "median ms"},
-                                     {"iqr_ms", "IQR ms"},
-                                     {"min_ms", "min ms"},
-                                     {"n", "n"},
-                                     {NULL, NULL}};
-
 /* Seconds until the submission returned, until the host knew that the work was done, and by the device's clock. */
 static td_status timed(const td_device *gpu, td_gpu_step *step, double *returned, double *done, double *events,
                        td_error *err) {
@@ -39,15 +32,8 @@ static td_status sample(const td_device *gpu, td_gpu_step *step, int n, td_timin
 static td_status show(td_lesson_1 *lesson, const td_timing timing[3], td_error *err) {
     static const char *const stopped[] = {"when the submission returns", "after a sync", "by the GPU's own events"};
     td_record *record = td_record_new();
-    if (!record) return td_fail(err, TD_NO_MEMORY, "no memory for the table");
-    for (int i = 0; i < 3; i++) {
-        td_record_row(record);
-        td_record_text(record, "clock_read", stopped[i]);
-        td_lesson_1_timing_cells(record, &timing[i]);
-    }
-    td_lesson_1_table(record, columns);
-    td_lesson_say("The clock that did not wait claims to be %.0f times as fast.", timing[1].median / timing[0].median);
-    td_status status = td_lesson_save_gpu(lesson->arguments, 1, record, "gpu_boundary", err);
+    td_status status = td_lesson_1_clocks(record, timing, stopped, 3, err);
+    if (!status) status = td_lesson_save_gpu(lesson->arguments, 1, record, "gpu_boundary", err);
     td_record_delete(record);
     return status;
 }
@@ -55,7 +41,6 @@ static td_status show(td_lesson_1 *lesson, const td_timing timing[3], td_error *
 static td_status measure(td_lesson_1 *lesson, const td_device *gpu, td_error *err) {
     td_gpu_step *step;
     td_timing timing[3];
-    printf("device  %s, driver %s\n", gpu->name, gpu->driver);
     td_status status = td_gpu_step_new(TD_LESSON_1_GPU_LAYERS, TD_LESSON_1_GPU_ROWS, TD_LESSON_1_GPU_WIDTH, &step, err);
     if (!status) status = sample(gpu, step, (int)lesson->steps, timing, err);
     td_gpu_step_delete(step);
@@ -63,16 +48,11 @@ static td_status measure(td_lesson_1 *lesson, const td_device *gpu, td_error *er
 }
 
 td_status td_lesson_1_show_gpu(td_lesson_1 *lesson, td_error *err) {
-    td_error why;
     td_lesson_text(1, "On a GPU");
-    const td_device *gpu = td_cuda_device(&why);
-    if (!gpu) {
-        td_lesson_say("SKIP: %s", why.message);
-        td_recorded_show("gpu_boundary", columns);
-    } else {
-        td_status status = measure(lesson, gpu, err);
-        if (status) return status;
-    }
+    const td_device *gpu = td_lesson_gpu();
+    td_status status = gpu ? measure(lesson, gpu, err) : TD_OK;
+    if (!gpu) td_recorded_show("gpu_boundary", td_lesson_1_clock_columns);
+    if (status) return status;
     td_lesson_text(1, "Is the GPU waiting?");
     return td_lesson_1_show_gpu_steps(lesson, gpu, err);
 }

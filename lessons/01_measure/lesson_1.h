@@ -49,6 +49,11 @@ td_status td_lesson_1_show_waiting(td_lesson_1 *lesson, td_error *err);
 td_status td_lesson_1_show_memory(td_lesson_1 *lesson, td_error *err);
 td_status td_lesson_1_show_gpu(td_lesson_1 *lesson, td_error *err);
 
+/* boundary.c: the table of one piece of work under several clocks, the first without a sync, the second with one. */
+extern const td_heading td_lesson_1_clock_columns[];
+td_status td_lesson_1_clocks(td_record *record, const td_timing *timing, const char *const *stopped, int count,
+                             td_error *err);
+
 /* table.c: a table with air around it; wait without computing; median_ms, q1_ms, q3_ms, iqr_ms, min_ms, mean_ms,
  * max_ms, n as cells of the current row. */
 void td_lesson_1_table(const td_record *record, const td_heading *columns);

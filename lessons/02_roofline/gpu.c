@@ -41,7 +41,7 @@ static td_status show_ceilings(td_lesson_2 *lesson, const td_device *gpu, td_gpu
     ceiling(record, "ridge, f32", c->fma_f32 / c->copy_bytes_per_s, "FLOP/byte");
     ceiling(record, "ridge, bf16", c->gemm_bf16 / c->copy_bytes_per_s, "FLOP/byte");
     ceiling(record, "L2 cache", (double)gpu->cache_bytes / 0x1p20, "MiB");
-    printf("device  %s, driver %s, %d multiprocessors\n\n", gpu->name, gpu->driver, gpu->multiprocessors);
+    printf("\n");
     td_record_print(record, ceiling_columns, stdout);
     status = td_lesson_save_gpu(lesson->arguments, 2, record, "gpu_ceilings", err);
     td_record_delete(record);
@@ -103,12 +103,10 @@ static td_status place(td_lesson_2 *lesson, td_record *record, const td_gpu_ceil
 }
 
 td_status td_lesson_2_show_gpu(td_lesson_2 *lesson, td_error *err) {
-    td_error why;
     td_gpu_ceilings measured;
     td_lesson_text(2, "On a GPU");
-    const td_device *gpu = td_cuda_device(&why);
+    const td_device *gpu = td_lesson_gpu();
     if (!gpu) {
-        td_lesson_say("SKIP: %s", why.message);
         td_recorded_show("gpu_ceilings", ceiling_columns);
         td_lesson_text(2, "What stands under them");
         td_recorded_show("gpu_roofline", placed_columns);

@@ -33,5 +33,7 @@ td_status td_lesson_3_show_mistakes(td_lesson_3 *lesson, td_error *err);
 td_status td_lesson_3_show_blocks(td_lesson_3 *lesson, td_error *err);
 td_status td_lesson_3_show_error(td_lesson_3 *lesson, td_error *err);
 td_status td_lesson_3_show_scaling(td_lesson_3 *lesson, td_error *err);
+/* gpu.c: the pair's kernels under the emulator, and on a GPU. */
+td_status td_lesson_3_show_gpu(td_lesson_3 *lesson, td_error *err);
 
 #endif

@@ -18,6 +18,7 @@ Test(lesson_3, runs_to_its_end_and_writes_what_it_says) {
     static const char *const said[] = {"dense_f32", "online_f32", "infinity_minus_infinity",
                                        "skipped",   "Self-test",  "replay"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) cr_assert_not_null(strstr(r.out, said[i]), "%s", said[i]);
+    support_gpu_section(r.out, "Its time there\n");
     cr_assert_eq(access(support_path(folder, "lesson-3/error_vs_block.csv"), R_OK), 0);
     cr_assert_eq(access(support_path(folder, "lesson-3/time_memory_vs_T.csv"), R_OK), 0);
     support_folder_remove(folder);
