@@ -53,8 +53,9 @@ td_status td_bench(td_status (*body)(void *context, int run, td_error *err), voi
                    void *context, const td_bench_options *options, td_timing *out, td_error *err);
 
 /* Check, then time, then check again. Input sets rotate through more memory than the last-level cache, and in each run
- * one row of every input is new, so that no answer can be a replay. After each run, outside the interval: every output
- * element must be written, inputs and guard bands unchanged, the new row right; then the last output is checked. */
+ * one row of every input is new (of backward's, all but K and V), so that no answer can be a replay. After each run,
+ * outside the interval: every output element must be written, inputs and guard bands unchanged, the new row right; then
+ * the last output is checked. */
 typedef struct td_bench_result {
     td_timing timing;                  /* no median unless both verdicts are PASS or MARGINAL */
     int verdict_before, verdict_after; /* td_verdict; SKIP = did not come to it */

@@ -113,14 +113,14 @@ void td_bench_sets_turn(td_bench_sets *sets, int run) {
     td_bench_sets_inspect(sets);
     td_trial *trial = sets->current = &sets->trial[run % sets->count];
     int64_t rows = td_rows(&sets->problem);
+    td_error err = {TD_OK, ""};
     if (rows > 0) {
         uint64_t seed = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)run;
         sets->row = td_row_at(&sets->problem, (int64_t)(td_uniform(seed, 0, 1) * (double)rows));
-        td_row_renew(&sets->problem, trial->tensors, sets->row, seed);
+        err.status = td_row_renew(&sets->problem, trial->tensors, sets->row, seed, &err);
     }
     td_trial_seal(trial);
-    td_error err = {TD_OK, ""};
-    if (td_trial_prepare(trial, &err) && !sets->fault[0])
+    if ((err.status || td_trial_prepare(trial, &err)) && !sets->fault[0])
         snprintf(sets->fault, sizeof sets->fault, "%.190s", err.message);
 }
 

@@ -1,6 +1,7 @@
 /* The engine. The order of a check: is it legal, is it supported, draw the inputs, the truth in double on the same
  * rounded inputs, the bounds, the candidate on poisoned buffers, who wrote where, and only then the numbers. */
 #include "check.h"
+#include "answerable.h"
 #include "memory.h"
 #include "tolerance.h"
 #include "trial.h"
@@ -46,59 +47,6 @@ static void conclude(td_check_result *result, td_verdict verdict, const char *re
     snprintf(result->reason, sizeof result->reason, "%.*s", (int)sizeof result->reason - 1, reason);
 }
 
-static double largest_finite(const td_tensor *t) {
-    double most = 0;
-    for (int64_t b = 0; b < t->size[0]; b++)
-        for (int64_t h = 0; h < t->size[1]; h++)
-            for (int64_t i = 0; i < t->size[2]; i++)
-                for (int64_t j = 0; j < t->size[3]; j++) {
-                    double x = fabs(td_get(t, b, h, i, j));
-                    if (isfinite(x)) most = fmax(most, x);
-                }
-    return most;
-}
-
-/* max |scale·q·k| over allowed pairs; a pair whose score is not finite in double does not count. */
-static double largest_score(const td_attention_problem *a, const td_tensor *Q, const td_tensor *K) {
-    double most = 0;
-#pragma omp parallel for collapse(3) reduction(max : most)
-    for (int64_t b = 0; b < a->B; b++)
-        for (int64_t h = 0; h < a->Hq; h++)
-            for (int64_t i = 0; i < a->Tq; i++)
-                for (int64_t j = 0; j < td_allowed_keys(a->mask, i, a->Tq, a->Tk); j++) {
-                    double dot = 0;
-                    for (int64_t c = 0; c < a->d; c++)
-                        dot += td_get(Q, b, h, i, c) * td_get(K, b, h / (a->Hq / a->Hkv), j, c);
-                    double s = fabs(a->scale * dot);
-                    if (isfinite(s) && s > most) most = s;
-                }
-    return most;
-}
-
-/* A score moved by this much moves its weight by a factor of 10^27: what is left of the answer is not the inputs'. */
-static const double hopeless = 64;
-
-/* Is the answer left open by the candidate's own type of scores? Beyond its range they overflow where the reference
- * does not; and where rounding alone moves them that far, no bound says anything. */
-static int scores_do_not_fit(const td_trial *truth, td_dtype scores, char *reason, size_t size) {
-    const td_attention_problem *a = &truth->problem.attention;
-    const td_tensor *Q = &truth->tensors[TD_Q], *K = &truth->tensors[TD_K];
-    if (truth->problem.op != TD_OP_ATTENTION_FORWARD || scores == TD_F64) return 0;
-    double range = td_largest(scores),
-           limit = scores == TD_F32 ? range : fmin(range, hopeless / td_unit_roundoff(scores));
-    if (fabs(a->scale) * (double)a->d * largest_finite(Q) * largest_finite(K) <= limit) return 0; /* the cheap bound */
-    double most = largest_score(a, Q, K);
-    if (most <= limit) return 0;
-    const char *type = td_dtype_name(scores);
-    if (most > range)
-        snprintf(reason, size, "scores reach %.4g, beyond the range of %s (%.4g)", most, type, range);
-    else
-        snprintf(reason, size,
-                 "scores reach %.4g: rounded to %s they move by up to %.3g, and their weights by e to that", most, type,
-                 most * td_unit_roundoff(scores));
-    return 1;
-}
-
 static double largest_ratio(const td_bounds *bounds, int64_t n) {
     double most = 0;
     for (int64_t k = 0; k < n; k++)
@@ -137,7 +85,8 @@ static td_status judge_output(const td_trial *candidate, const td_trial *truth, 
 static td_status judge_outputs(const td_trial *candidate, const td_trial *truth, td_check_result *result,
                                td_error *err) {
     const td_operation *operation = candidate->operation;
-    const td_variant *plain_variant = td_variant_find("dense_f32");
+    int is_backward = truth->problem.op == TD_OP_ATTENTION_BACKWARD;
+    const td_variant *plain_variant = td_variant_find(is_backward ? "backward_dense_f32" : "dense_f32");
     td_trial plain;
     int has_plain =
         plain_variant && plain_variant->op == truth->problem.op &&
@@ -160,7 +109,8 @@ static void name_the_mistake(const td_trial *candidate, td_check_result *result)
 /* The candidate's inputs are set; the truth is known. Run, look who wrote where, compare. */
 static td_status judge(td_trial *candidate, const td_trial *truth, td_check_result *result, td_error *err) {
     td_error why = {TD_OK, ""};
-    if (scores_do_not_fit(truth, candidate->variant->rounding.scores, why.message, sizeof why.message)) {
+    if (td_overflows_inside(truth, &candidate->variant->rounding, candidate->tensors, why.message,
+                            sizeof why.message)) {
         conclude(result, TD_SKIP, why.message);
         return TD_OK;
     }
@@ -261,11 +211,13 @@ td_status td_check_tensors(const td_variant *variant, const td_problem *problem,
     begin(result);
     td_status s = admit(variant, problem, result, &skip, err);
     if (s || (s = td_tensors_validate(problem, tensors, err)) || skip) return s;
+    if (!allocator) allocator = &plain;
+    if ((s = td_forward_results_fit(problem, tensors, allocator, err))) return s;
     result->uses_hard = adversarial != 0;
     td_trial_plan plan;
     td_trial_plan_like(&plan, variant, problem, tensors);
     td_trial trial;
-    if ((s = td_trial_new(&trial, variant, problem, &plan, allocator ? allocator : &plain, err))) return s;
+    if ((s = td_trial_new(&trial, variant, problem, &plan, allocator, err))) return s;
     td_trial_take(&trial, tensors);
     s = with_truth(&trial, result, err);
     for (int k = 0; k < trial.operation->tensors && s == TD_OK; k++) {

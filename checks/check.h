@@ -45,7 +45,9 @@ td_status td_check(const td_variant *variant, const td_problem *problem, const t
                    const td_allocator *allocator, td_check_result *result, td_error *err);
 
 /* The same for tensors that the caller owns: a copy of their inputs, with their own strides and alignment, is run. An
- * output whose data is not NULL receives the candidate's answer; every output is checked in any case. */
+ * output whose data is not NULL receives the candidate's answer; every output is checked in any case. Backward's O and
+ * LSE may come from any forward pass over these inputs: what they are off by is allowed for; TD_BAD_PARAM where they
+ * are of another problem. */
 td_status td_check_tensors(const td_variant *variant, const td_problem *problem, const td_tensor *tensors,
                            int adversarial, const td_allocator *allocator, td_check_result *result, td_error *err);
 
