@@ -1,23 +1,8 @@
 /* tandem run, driven as its users drive it: right results, and every mistake of theirs in one line. */
-#include "../../checks/memory.h"
-#include "../../checks/npy.h"
-#include "../support.h"
+#include "run_case.h"
 #include <math.h>
 #include <sched.h>
 #include <sys/mount.h>
-
-static char folder[64];
-
-/* A contiguous f64 array whose element e is value(e). */
-static void write_array(const char *name, int64_t B, int64_t H, int64_t T, int64_t d, double scale) {
-    int64_t n = B * H * T * d;
-    double *data = malloc((size_t)(n ? n : 1) * sizeof *data);
-    for (int64_t e = 0; e < n; e++) data[e] = scale * (double)(e % 7 - 3);
-    td_tensor view = td_contiguous(data, TD_F64, B, H, T, d);
-    td_error err = {0};
-    cr_assert_eq(td_npy_write_f64(support_path(folder, name), &view, 4, &err), TD_OK, "%s", err.message);
-    free(data);
-}
 
 static void setup(void) {
     support_folder(folder);
@@ -39,20 +24,6 @@ static void run(const support_child *child, support_result *result, char *a, cha
     support_child in = {.folder = folder};
     if (child) in.largest_file = child->largest_file, in.user = child->user;
     support_tandem(&in, result, "run", "attention_forward", "Q=q.npy", "--k", "k.npy", "--v=v.npy", a, b, c, d);
-}
-
-/* Exit status `status`, one line on stderr that holds `said`, nothing on stdout, and no file more than the inputs. */
-static void refused(const support_result *result, int status, const char *said, int files) {
-    support_refused(result, status, said);
-    cr_expect_str_eq(result->out, "");
-    cr_expect_eq(support_entries(folder), files, "%s: %d files", said, support_entries(folder));
-}
-
-static td_tensor read_result(const char *name, const td_allocator *allocator) {
-    td_tensor t;
-    td_error err = {0};
-    cr_assert_eq(td_npy_read(support_path(folder, name), allocator, &t, &err), TD_OK, "%s", err.message);
-    return t;
 }
 
 Test(command_run, both_results_with_their_shapes) {
@@ -126,9 +97,10 @@ Test(command_run, a_result_beyond_the_range_of_the_type_is_noted) {
 Test(command_run, the_operation_must_be_given) {
     support_result result;
     support_tandem(NULL, &result, "run");
-    refused(&result, 2, "OPERATION: not given; must be attention_forward", INPUTS);
+    refused(&result, 2, "OPERATION: not given; must be attention_forward or attention_backward", INPUTS);
     support_tandem(NULL, &result, "run", "gelu");
-    refused(&result, 2, "'gelu': no operation that can be run; legal is attention_forward", INPUTS);
+    refused(&result, 2, "'gelu': no operation that can be run; legal are attention_forward, attention_backward",
+            INPUTS);
 }
 
 Test(command_run, bad_parameters) {
@@ -162,7 +134,7 @@ Test(command_run, bad_parameters) {
             refused(&result, 3, "cannot be written: No such file or directory", INPUTS);
     }
     run(NULL, &result, "VARIANT=dense_f64", NULL, NULL, NULL);
-    refused(&result, 2, "out, lse: neither is given", INPUTS);
+    refused(&result, 2, "out, lse: none is given", INPUTS);
     run(NULL, &result, "VARIANT=dense_f64", "OUT=./k.npy", NULL, NULL);
     refused(&result, 2, "out: is the same file as k", INPUTS);
     support_tandem(NULL, &result, "run", "attention\nbackward");
