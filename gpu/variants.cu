@@ -7,7 +7,8 @@ const td_variant *const td_emulated_variants[] = {
 const td_variant *const td_cuda_variants[] = {
 #endif
     &TD_GPU(attention_forward_dense_f32),         &TD_GPU(attention_forward_dense_bf16),
-    &TD_GPU(attention_forward_dense_fp16),        &TD_GPU(attention_forward_online_warp_f32),
+    &TD_GPU(attention_forward_dense_fp16),        &TD_GPU(attention_forward_cublas_f32),
+    &TD_GPU(attention_forward_online_warp_f32),
     &TD_GPU(attention_forward_online_warp_bf16),  &TD_GPU(attention_forward_online_warp_fp16),
     &TD_GPU(attention_forward_online_tiled_f32),  &TD_GPU(attention_forward_online_tiled_bf16),
     &TD_GPU(attention_forward_online_tiled_fp16), NULL,

@@ -9,6 +9,7 @@ extern "C" {
 extern const td_variant TD_GPU(attention_forward_dense_f32), TD_GPU(attention_forward_dense_bf16);
 extern const td_variant TD_GPU(attention_forward_dense_fp16);
 
+extern const td_variant TD_GPU(attention_forward_cublas_f32);
 extern const td_variant TD_GPU(attention_forward_online_warp_f32), TD_GPU(attention_forward_online_warp_bf16);
 extern const td_variant TD_GPU(attention_forward_online_warp_fp16);
 extern const td_variant TD_GPU(attention_forward_online_tiled_f32), TD_GPU(attention_forward_online_tiled_bf16);
