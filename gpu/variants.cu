@@ -1,4 +1,5 @@
 /* The rungs, in the order of the syllabus; compiled once for the GPU and once for the emulator. */
+#include "attention_backward/attention_backward.h"
 #include "attention_forward/attention_forward.h"
 
 #ifdef TD_EMULATE
@@ -6,10 +7,17 @@ const td_variant *const td_emulated_variants[] = {
 #else
 const td_variant *const td_cuda_variants[] = {
 #endif
-    &TD_GPU(attention_forward_dense_f32),         &TD_GPU(attention_forward_dense_bf16),
-    &TD_GPU(attention_forward_dense_fp16),        &TD_GPU(attention_forward_cublas_f32),
-    &TD_GPU(attention_forward_online_warp_f32),
-    &TD_GPU(attention_forward_online_warp_bf16),  &TD_GPU(attention_forward_online_warp_fp16),
-    &TD_GPU(attention_forward_online_tiled_f32),  &TD_GPU(attention_forward_online_tiled_bf16),
-    &TD_GPU(attention_forward_online_tiled_fp16), NULL,
+    // attention forward: dense, cuBLAS, a warp a query, tiled
+    &TD_GPU(attention_forward_dense_f32), &TD_GPU(attention_forward_dense_bf16), &TD_GPU(attention_forward_dense_fp16),
+    &TD_GPU(attention_forward_cublas_f32), &TD_GPU(attention_forward_online_warp_f32),
+    &TD_GPU(attention_forward_online_warp_bf16), &TD_GPU(attention_forward_online_warp_fp16),
+    &TD_GPU(attention_forward_online_tiled_f32), &TD_GPU(attention_forward_online_tiled_bf16),
+    &TD_GPU(attention_forward_online_tiled_fp16),
+    // attention backward: dense, atomics, two passes
+    &TD_GPU(attention_backward_dense_f32), &TD_GPU(attention_backward_dense_bf16),
+    &TD_GPU(attention_backward_dense_fp16), &TD_GPU(attention_backward_atomic_f32),
+    &TD_GPU(attention_backward_atomic_bf16), &TD_GPU(attention_backward_atomic_fp16),
+    &TD_GPU(attention_backward_two_pass_f32), &TD_GPU(attention_backward_two_pass_bf16),
+    &TD_GPU(attention_backward_two_pass_fp16),
+    NULL, // the last
 };
