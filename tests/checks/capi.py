@@ -70,7 +70,7 @@ assert lib.td_variant_name(FORWARD, len(names)) is None and lib.td_variant_name(
 assert lib.td_variant_count(GEMM) > 0 and lib.td_variant_count(99) == 0
 
 inf = math.inf
-for name in names:
+for name in (n for n in names if not n.startswith((b"gpu_", b"emu_"))):  # those have tests of their own
     tol = 1e-12 if name.endswith(b"f64") else 1e-6 if b"f32" in name else 2e-2
     O, L = attention(name, [0] * 4, [0] * 2, [1, 3], BOTTOM_RIGHT)  # rows without a key
     assert near(O, [0, 0, 1, 2], tol) and near(L, [-inf, -inf, 0, math.log(2)], tol), (name, O, L)
