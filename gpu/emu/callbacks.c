@@ -11,7 +11,7 @@ static inline bool read_before(const td_thread *t, const td_cell *c) {
 }
 
 static inline bool written_before(const td_thread *t, const td_cell *c) {
-    return __atomic_load_n(&c->written, __ATOMIC_RELAXED) == t->now && c->writers == t->bit && c->read == 0;
+    return __atomic_load_n(&c->written, __ATOMIC_RELAXED) == t->now && c->writers == t->bit;
 }
 
 /* Shared memory that this block wrote before its last barrier, and now reads, or writes anew: what races.c would do. */

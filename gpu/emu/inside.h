@@ -77,6 +77,7 @@ typedef struct td_launch {
     const void *arguments;
     int threads;
     int64_t blocks, next; /* next: the block that the next idle worker takes */
+    int era;              /* in which stamps are comparable */
     uint64_t first;       /* stamp of block 0 at time 0 */
     uint64_t many;        /* stamp of accesses by several blocks */
     bool counting;
@@ -109,6 +110,7 @@ typedef struct td_worker {
     int made;          /* threads that have a stack */
     td_thread threads[TD_MAX_THREADS];
     td_warp warps[TD_MAX_THREADS / TD_WARP];
+    int era; /* of what is known of its shared memory */
     struct td_counter *counter;
     td_emulated_counts counts;
 } td_worker;

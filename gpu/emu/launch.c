@@ -100,12 +100,41 @@ static const char *limit(const unsigned grid[3], const unsigned block[3], size_t
     return text;
 }
 
+/* Numbers for the launch's blocks, which no other block has had since the last era began: stamps have 30 bits for them.
+ * The first era is short, so that the step into the next is taken every day. */
+static void number_blocks(td_launch *l) {
+    static uint64_t next = ((uint64_t)1 << 30) - 4096;
+    static int era;
+    if (next + (uint64_t)l->blocks >= (uint64_t)1 << 30) {
+        td_emu_forget_accesses();
+        next = 1;
+        era++;
+    }
+    l->era = era;
+    l->first = next << 34;
+    l->many = l->first | (uint64_t)0xffffff << 10 | TD_MANY_BLOCKS;
+    next += (uint64_t)l->blocks;
+}
+
+static void run(td_launch *l) {
+    number_blocks(l);
+    l->wrong = l->blocks;
+    l->counting = td_emu_counting();
+    l->counts = (td_emulated_counts){.launches = 1, .blocks = l->blocks, .threads = l->blocks * l->threads};
+    int workers = omp_in_parallel() ? 1 : omp_get_max_threads();
+    if (workers > TD_WORKERS) workers = TD_WORKERS;
+    if (workers > l->blocks) workers = (int)l->blocks;
+    l->alone = workers == 1;
+#pragma omp parallel num_threads(workers)
+    work(l);
+    if (l->counting && !td_emu_count_into(l->name, &l->counts)) l->no_memory = true;
+}
+
 td_status td_emulated_launch(td_error *err, const char *name, const unsigned grid[3], const unsigned block[3],
                              size_t shared_bytes, void (*body)(const void *), const void *arguments) {
-    static uint64_t next_block = 1; /* of all launches: stamps have 30 bits for it */
     td_launch l = {.shared_bytes = shared_bytes, .body = body, .arguments = arguments};
     char text[160];
-    size_t bracket = name[0] == '(';
+    size_t bracket = name[0] == '('; /* of a kernel with template arguments */
     snprintf(l.name, sizeof l.name, "%.*s", (int)(strlen(name) - 2 * bracket), name + bracket);
     td_status s = td_emu_host_fault(err);
     if (s) return s;
@@ -119,23 +148,7 @@ td_status td_emulated_launch(td_error *err, const char *name, const unsigned gri
     if (!td_emu_start()) return td_fail(err, TD_NO_MEMORY, "emulator: no address space for device memory");
     pthread_mutex_lock(&one_launch);
     td_launch_add(l.name, grid, block, shared_bytes, NULL);
-    if (next_block + (uint64_t)l.blocks >= (uint64_t)1 << 30) {
-        td_emu_forget_accesses();
-        next_block = 1;
-    }
-    l.first = next_block << 34;
-    l.many = l.first | (uint64_t)0xffffff << 10 | TD_MANY_BLOCKS;
-    next_block += (uint64_t)l.blocks;
-    l.wrong = l.blocks;
-    l.counting = td_emu_counting();
-    l.counts = (td_emulated_counts){.launches = 1, .blocks = l.blocks, .threads = l.blocks * l.threads};
-    int workers = omp_in_parallel() ? 1 : omp_get_max_threads();
-    if (workers > TD_WORKERS) workers = TD_WORKERS;
-    if (workers > l.blocks) workers = (int)l.blocks;
-    l.alone = workers == 1;
-#pragma omp parallel num_threads(workers)
-    work(&l);
-    if (l.counting && !td_emu_count_into(l.name, &l.counts)) l.no_memory = true;
+    run(&l);
     pthread_mutex_unlock(&one_launch);
     if (l.no_memory) return td_fail(err, TD_NO_MEMORY, "%s: no memory for the emulator's threads", l.name);
     return l.wrong < l.blocks ? td_fail(err, TD_WRONG, "%s", l.message) : TD_OK;

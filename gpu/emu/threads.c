@@ -109,6 +109,11 @@ td_worker *td_emu_worker(int number, td_launch *launch) {
         }
         w->owner = &td_running;
     }
+    if (w->era != launch->era) {
+        td_emu_forget(w->static_words, w->statics_bytes / 4 * sizeof(td_cell));
+        td_emu_forget(w->static_bytes, w->statics_bytes * sizeof(td_cell));
+        w->era = launch->era;
+    }
     w->launch = launch;
     if (launch->counting && !w->counter && !(w->counter = td_emu_counter())) return NULL;
     return make_stacks(w, launch->threads) ? w : NULL;

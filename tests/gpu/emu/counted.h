@@ -14,7 +14,8 @@ typedef enum {
     TD_PRODUCT,
     TD_ROWS,
     TD_ROWS_PADDED,
-    TD_SUM
+    TD_SUM,
+    TD_ADD
 } td_test_kernel;
 
 #ifdef __cplusplus

@@ -65,6 +65,12 @@ template <bool wrong> __global__ void unwritten_global(const float *, float *y) 
     y[threadIdx.x] += 1;
 }
 
+template <bool wrong> __global__ void unwritten_sum(const float *, float *y) {
+    if (!wrong && threadIdx.x == 0) y[0] = 0;
+    __syncthreads();
+    atomicAdd(y, 1.0f);
+}
+
 /* Shared memory is filled up to the tail, and read beyond; what the last block left there is not this block's. */
 template <bool wrong> __global__ void unwritten_shared(const float *, float *y) {
     __shared__ float tile[N];
@@ -108,6 +114,38 @@ template <bool wrong> __global__ void mask_without_itself(const float *, float *
 
 template <bool wrong> __global__ void source_outside_mask(const float *, float *y) {
     if (threadIdx.x < 16) y[threadIdx.x] = __shfl_sync(0xffffu, (float)threadIdx.x, wrong ? 16 : 15);
+}
+
+/* The same operation for all, but not the same call. */
+template <bool wrong> __global__ void warp_elsewhere(const float *, float *y) {
+    if (threadIdx.x < 16 || !wrong)
+        y[threadIdx.x] = __shfl_xor_sync(0xffffffffu, 1.0f, 1);
+    else
+        y[threadIdx.x] = __shfl_xor_sync(0xffffffffu, 1.0f, 1);
+}
+
+template <bool wrong> __global__ void warp_other_operation(const float *, float *y) {
+    y[threadIdx.x] = 1;
+    if (threadIdx.x < 16 || !wrong)
+        y[threadIdx.x] = __shfl_xor_sync(0xffffffffu, 1.0f, 1);
+    else
+        __syncwarp();
+}
+
+template <bool wrong> __global__ void warp_masks(const float *, float *y) {
+    unsigned mask = threadIdx.x < 16 || !wrong ? 0xffffffffu : 0xffff0000u;
+    y[threadIdx.x] = __ballot_sync(mask, 1);
+}
+
+/* Several blocks go wrong, and the lowest is named: though block 0 takes longer than the others, or block 1 does. */
+template <bool wrong> __global__ void slow_block_0(const float *x, float *y) {
+    for (int i = 0; i < (blockIdx.x == 0 ? 3000 : 1); i++) __syncthreads();
+    y[blockIdx.x * 32 + threadIdx.x] = x[threadIdx.x + (wrong ? TD_TEST_FLOATS : 0)];
+}
+
+template <bool wrong> __global__ void slow_block_1(const float *x, float *y) {
+    for (int i = 0; i < (blockIdx.x == 1 ? 3000 : 1); i++) __syncthreads();
+    y[blockIdx.x * 32 + threadIdx.x] = x[threadIdx.x + (wrong ? TD_TEST_FLOATS : 0)];
 }
 
 /* --- limits --- */
@@ -169,6 +207,21 @@ extern "C" const td_test_fault td_test_faults[] = {
              "<true>, block 0, thread 0: vote at line #: the mask 0000fff0 leaves out the lane itself, 0"),
     TD_FAULT(source_outside_mask, 1, 32, 0,
              "<true>, block 0, thread 0: shuffle at line #: takes from lane 16, which the mask 0000ffff leaves out"),
+    TD_FAULT(unwritten_sum, 1, 32, 0,
+             "<true>, block 0, thread 0: unwritten: reads 4 bytes at buffer of 1024 bytes + 0, which nobody wrote"),
+    TD_FAULT(warp_elsewhere, 1, 32, 0,
+             "<true>, block 0, thread 0: shuffle at line #: lanes ffff0000 of the mask ffffffff never arrive: they "
+             "wait at another warp operation"),
+    TD_FAULT(warp_other_operation, 1, 32, 0,
+             "<true>, block 0, thread 0: shuffle at line #: lanes ffff0000 of the mask ffffffff never arrive: they "
+             "wait at another warp operation"),
+    TD_FAULT(warp_masks, 1, 32, 0,
+             "<true>, block 0, thread 0: vote at line #: lanes ffff0000 of the mask ffffffff never arrive: they have "
+             "finished"),
+    TD_FAULT(slow_block_0, 8, 32, 0,
+             "<true>, block 0, thread 0: out of bounds: reads 4 bytes at buffer of 1024 bytes + 1024 (0 past its end)"),
+    TD_FAULT(slow_block_1, 8, 32, 0,
+             "<true>, block 0, thread 0: out of bounds: reads 4 bytes at buffer of 1024 bytes + 1024 (0 past its end)"),
     TD_FAULT(large_static, 1, 32, 0,
              "<true>, block 0, thread 31: limit: more than 49152 bytes of static shared memory"),
     TD_FAULT(large_sum, 1, 32, 226 * 1024 + (wrong ? 4 : 0),

@@ -156,6 +156,17 @@ Test(emulator_counts, host_threads) {
     }
 }
 
+Test(emulator_counts, atomics_miss_nothing) {
+    static float y[FLOATS];
+    int ones;
+    omp_set_num_threads(7);
+    td_emulated_counts counts = count(TD_ADD, 700, "add_ones", y);
+    memcpy(&ones, y, sizeof ones);
+    cr_expect_eq(ones, 700 * 64);
+    cr_expect_eq(y[1], 700 * 64);
+    cr_expect_eq(counts.global_atomics, 2 * 700 * 64);
+}
+
 Test(emulator_counts, by_kernel_since_the_reset) {
     td_emulated_counts once = count(TD_COPY, 1, "copy", NULL), none = {0};
     td_error err;

@@ -1,4 +1,5 @@
 /* The emulator reports each fault of the kernels in races.cu and faults.cu, and none of their repaired twins'. */
+#include "counted.h"
 #include "faults.h"
 #include "tandem/device.h"
 #include <criterion/criterion.h>
@@ -48,6 +49,23 @@ static void judge(const td_test_fault *faults) {
 }
 
 Test(emulator, races) {
+    judge(td_test_races);
+}
+
+/* Blocks are numbered through all launches, at first up to 4096 (launch.c); then everything known is forgotten. */
+Test(emulator, races_after_many_blocks) {
+    td_error err = {0};
+    const td_device *device = td_emulated_device(&err);
+    const td_allocator *memory = &device->allocator;
+    float host[96] = {0}, *x = memory->alloc(memory->context, sizeof host, TD_MEM_DATA);
+    judge(td_test_races);
+    cr_assert_eq(device->upload(x, host, sizeof host, &err), TD_OK);
+    float *y = memory->alloc(memory->context, sizeof host, TD_MEM_DATA);
+    cr_expect_eq(td_test_counted(TD_SUM, 3, x, y, &err), TD_OK, "%s", err.message);
+    cr_expect_eq(td_test_counted(TD_SUM, 5000, x, x, &err), TD_WRONG, "a block adds to what the others read");
+    cr_expect_eq(td_test_counted(TD_SUM, 5000, x, y, &err), TD_OK, "%s", err.message);
+    memory->free(memory->context, x);
+    memory->free(memory->context, y);
     judge(td_test_races);
 }
 
