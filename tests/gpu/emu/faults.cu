@@ -133,7 +133,7 @@ template <bool wrong> __global__ void warp_other_operation(const float *, float 
 }
 
 template <bool wrong> __global__ void warp_masks(const float *, float *y) {
-    unsigned mask = threadIdx.x < 16 || !wrong ? 0xffffffffu : 0xffff0000u;
+    unsigned mask = threadIdx.x < 16 || !wrong ? 0xffffffffu : 0xffff0001u;
     y[threadIdx.x] = __ballot_sync(mask, 1);
 }
 
@@ -216,8 +216,8 @@ extern "C" const td_test_fault td_test_faults[] = {
              "<true>, block 0, thread 0: shuffle at line #: lanes ffff0000 of the mask ffffffff never arrive: they "
              "wait at another warp operation"),
     TD_FAULT(warp_masks, 1, 32, 0,
-             "<true>, block 0, thread 0: vote at line #: lanes ffff0000 of the mask ffffffff never arrive: they have "
-             "finished"),
+             "<true>, block 0, thread 0: vote at line #: lanes ffff0000 of the mask ffffffff never arrive: they wait "
+             "at another warp operation"),
     TD_FAULT(slow_block_0, 8, 32, 0,
              "<true>, block 0, thread 0: out of bounds: reads 4 bytes at buffer of 1024 bytes + 1024 (0 past its end)"),
     TD_FAULT(slow_block_1, 8, 32, 0,

@@ -69,6 +69,18 @@ template <bool wrong> __global__ void race_readers_global(const float *, float *
     readers<wrong>(y, y);
 }
 
+/* Lane 1 meets lane 0 and then lane 2, so that lane 2 knows what lane 0 did; not if it meets them the other way round.
+ */
+template <bool wrong> __global__ void race_chain(const float *, float *y) {
+    __shared__ float value;
+    int lane = threadIdx.x;
+    if (lane == 0) value = 3;
+    if (wrong && (lane == 1 || lane == 2)) __syncwarp(0x6);
+    if (lane == 0 || lane == 1) __syncwarp(0x3);
+    if (!wrong && (lane == 1 || lane == 2)) __syncwarp(0x6);
+    if (lane == 2) y[2] = value;
+}
+
 /* What all have read, one writes anew. */
 template <bool wrong> __global__ void race_after_read(const float *, float *y) {
     __shared__ float value;
@@ -161,6 +173,9 @@ extern "C" const td_test_fault td_test_races[] = {
              "barrier between"),
     TD_FAULT(race_readers_global, 1, 32, 0,
              "<true>, block 0, thread 0: race: its write at buffer of 1024 bytes + 0 and the read of thread 1 have no "
+             "barrier between"),
+    TD_FAULT(race_chain, 1, 32, 0,
+             "<true>, block 0, thread 2: race: its read at static shared memory + 0 and the write of thread 0 have no "
              "barrier between"),
     TD_FAULT(race_after_read, 1, N, 0,
              "<true>, block 0, thread 40: race: its write at static shared memory + 0 and the read of several threads "
