@@ -39,13 +39,8 @@ static void release(td_worker *w) {
 
 static void run_warp(td_worker *w, int number) {
     td_warp *warp = &w->warps[number];
-    while (warp->ready) {
-        td_thread *t = &w->threads[number * TD_WARP + __builtin_ctz(warp->ready)];
-        warp->ready &= ~t->bit;
-        td_emu_resume(t);
-        if (w->wrong) return;
-    }
-    if (warp->waiting) td_emu_blame_warp(w, number);
+    td_emu_run_lanes(w, number);
+    if (!w->wrong && warp->waiting) td_emu_blame_warp(w, number);
 }
 
 /* Every thread waits at a barrier or has finished: true if all wait at the same one, and nobody complains. */

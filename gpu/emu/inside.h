@@ -171,7 +171,8 @@ struct td_counter *td_emu_counter(void); /* NULL: no memory */
 
 /* threads.c */
 td_worker *td_emu_worker(int number, td_launch *launch); /* NULL: no memory */
-void td_emu_resume(td_thread *t);
+/* Until no lane of the warp is ready: they switch from one to the next, the lowest first. */
+void td_emu_run_lanes(td_worker *w, int warp);
 void td_emu_pause(td_thread *t);
 _Noreturn void td_emu_leave(td_worker *w); /* to the scheduler, for good */
 

@@ -38,17 +38,31 @@ static __attribute__((noinline)) void begin(td_thread *t) {
     setcontext(&u);
 }
 
-__attribute__((noinline)) void td_emu_resume(td_thread *t) {
+static _Noreturn void enter(td_thread *t) {
     td_running = t;
-    if (!__builtin_setjmp(t->worker->scheduler)) {
-        if (t->fresh) begin(t);
-        jump(t->context);
-    }
+    if (t->fresh) begin(t);
+    jump(t->context);
+}
+
+static td_thread *next_lane(td_worker *w, int number) {
+    td_warp *warp = &w->warps[number];
+    if (!warp->ready) return NULL;
+    td_thread *t = &w->threads[number * TD_WARP + __builtin_ctz(warp->ready)];
+    warp->ready &= ~t->bit;
+    return t;
+}
+
+__attribute__((noinline)) void td_emu_run_lanes(td_worker *w, int warp) {
+    td_thread *first = next_lane(w, warp);
+    if (first && !__builtin_setjmp(w->scheduler)) enter(first);
     td_running = NULL;
 }
 
 __attribute__((noinline)) void td_emu_pause(td_thread *t) {
-    if (!__builtin_setjmp(t->context)) jump(t->worker->scheduler);
+    if (__builtin_setjmp(t->context)) return;
+    td_thread *next = next_lane(t->worker, t->warp);
+    if (next) enter(next);
+    jump(t->worker->scheduler);
 }
 
 /* Stacks, each with an inaccessible page below it. */
