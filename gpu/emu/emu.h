@@ -5,7 +5,10 @@
  * thread and address (named by its allocation, or as shared memory, with the offset). Faults: two threads meet at an
  * address of global or shared memory with no barrier between (a race, unless both read or both are atomic); an access
  * outside what the kernel may touch; one that is not aligned to its size; a read of a byte that nobody wrote; a barrier
- * or warp operation that not all its threads reach; more threads or shared memory than a block may have. */
+ * or warp operation that not all its threads reach; more threads or shared memory than a block may have.
+ * Of what a kernel may not do this much stays unseen: an index that leaves one __shared__ array by way of a pointer and
+ * stays among the others; a loop that waits for another thread to write, which here waits forever, since threads change
+ * places at barriers and warp operations alone. */
 #ifndef TANDEM_GPU_EMU_H
 #define TANDEM_GPU_EMU_H
 
