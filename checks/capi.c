@@ -37,14 +37,18 @@ static td_status convert(td_tensor *t, const char *name, td_dtype dtype, const t
 /* A GPU variant works on the caller's own device memory, in which nothing is converted. */
 static td_status run_on_gpu(const td_variant *v, const td_problem *problem, const td_tensor *tensors,
                             const td_allocator *allocator, td_error *err) {
-    static const char *const names[] = {"Q", "K", "V"};
+    const td_operation *operation = td_operation_of(problem->op);
     const td_device *device;
     td_status s = td_device_for(v->backend, &device, err);
     if (s) return s;
-    for (int k = TD_Q; k <= TD_V; k++)
-        if (tensors[k].dtype != v->dtype && td_count(&tensors[k]) > 0)
-            return td_fail(err, TD_UNSUPPORTED, "%s: is %s, but %s takes %s, and converts nothing on the GPU", names[k],
-                           td_dtype_name(tensors[k].dtype), v->name, td_dtype_name(v->dtype));
+    for (int k = 0; k < operation->tensors; k++) {
+        const td_tensor_role *role = &operation->role[k];
+        const td_tensor *t = &tensors[role->index];
+        td_dtype dtype = td_trial_dtype(v, role->index, v->dtype);
+        if (!role->is_output && t->dtype != dtype && td_count(t) > 0)
+            return td_fail(err, TD_UNSUPPORTED, "%s: is %s, but %s takes %s, and converts nothing on the GPU",
+                           role->name, td_dtype_name(t->dtype), v->name, td_dtype_name(dtype));
+    }
     const td_allocator *a = allocator ? allocator : &device->allocator;
     size_t bytes = v->workspace_bytes(problem);
     void *workspace = bytes ? a->alloc(a->context, bytes, v->workspace_tag) : NULL;
@@ -65,51 +69,92 @@ static td_status run_in_trial(const td_variant *v, const td_problem *problem, co
     td_status s = td_trial_new(&trial, v, problem, &plan, allocator, err);
     if (s) return s;
     td_trial_take(&trial, tensors);
-    if ((s = td_trial_run(&trial, err)) == TD_OK)
-        for (int k = TD_O; k <= TD_LSE; k++)
-            if (tensors[k].data) td_tensor_copy(&tensors[k], &trial.tensors[k]);
+    s = td_trial_run(&trial, err);
+    for (int k = 0; k < trial.operation->tensors && s == TD_OK; k++) {
+        const td_tensor_role *role = &trial.operation->role[k];
+        const td_tensor *out = &tensors[role->index];
+        if (role->is_output && out->data) td_tensor_copy(out, &trial.tensors[role->index]);
+    }
     td_trial_free(&trial);
     return s;
 }
 
 static td_status run_with_copies(const td_variant *v, const td_problem *problem, td_tensor *tensors,
                                  const td_allocator *allocator, td_error *err) {
-    static const char *const names[] = {"Q", "K", "V"};
-    void *copies[3] = {NULL, NULL, NULL};
+    const td_operation *operation = td_operation_of(problem->op);
+    void *copies[TD_MAX_TENSORS] = {NULL};
     td_status s = TD_OK;
-    for (int k = TD_Q; k <= TD_V && s == TD_OK; k++)
-        s = convert(&tensors[k], names[k], v->dtype, allocator, &copies[k], err);
+    for (int k = 0; k < operation->tensors && s == TD_OK; k++) {
+        const td_tensor_role *role = &operation->role[k];
+        td_dtype dtype = td_trial_dtype(v, role->index, v->dtype);
+        if (!role->is_output) s = convert(&tensors[role->index], role->name, dtype, allocator, &copies[k], err);
+    }
     size_t bytes = v->workspace_bytes(problem);
     void *workspace = s == TD_OK ? allocator->alloc(allocator->context, bytes, v->workspace_tag) : NULL;
     if (s == TD_OK && !workspace) s = td_fail(err, TD_NO_MEMORY, "workspace: no memory for its %zu bytes", bytes);
     if (s == TD_OK) s = v->run(problem, tensors, workspace, NULL, err);
     if (workspace) allocator->free(allocator->context, workspace);
-    for (int k = TD_Q; k <= TD_V; k++)
+    for (int k = 0; k < TD_MAX_TENSORS; k++)
         if (copies[k]) allocator->free(allocator->context, copies[k]);
     return s;
+}
+
+/* Nothing is asked for, though there would be something to write. */
+static int nothing_wanted(const td_problem *problem, const td_tensor *tensors) {
+    const td_operation *operation = td_operation_of(problem->op);
+    int elements = 0;
+    for (int k = 0; k < operation->tensors; k++) {
+        int64_t n[4];
+        if (!operation->role[k].is_output) continue;
+        if (tensors[operation->role[k].index].data) return 0;
+        operation->shape(problem, operation->role[k].index, n);
+        elements |= n[0] > 0 && n[1] > 0 && n[2] > 0;
+    }
+    return elements;
+}
+
+/* `given` are the tensors by their numbers; an output may be NULL. `outputs` names them for a message. */
+static td_status attend(td_op op, const char *variant, const td_attention_problem *problem,
+                        const td_tensor *const *given, const char *outputs, const td_allocator *allocator,
+                        td_error *err) {
+    td_allocator plain = td_plain_allocator();
+    const td_allocator *a = allocator ? allocator : &plain;
+    const td_operation *operation = td_operation_of(op);
+    const td_variant *v;
+    td_tensor tensors[TD_MAX_TENSORS] = {{.data = NULL}};
+    if (!problem) return td_fail(err, TD_BAD_PARAM, "problem: must not be NULL");
+    for (int k = 0; k < operation->tensors; k++) {
+        const td_tensor_role *role = &operation->role[k];
+        if (given[role->index])
+            tensors[role->index] = *given[role->index];
+        else if (!role->is_output)
+            return td_fail(err, TD_BAD_PARAM, "%s: must not be NULL", role->name);
+    }
+    if (!a->alloc || !a->free) return td_fail(err, TD_BAD_PARAM, "allocator: alloc and free must not be NULL");
+    td_problem p = {.op = op, .attention = *problem};
+    td_status s;
+    if ((s = td_variant_get(variant, op, &v, err)) || (s = td_problem_validate(&p, err)) ||
+        (s = td_tensors_validate(&p, tensors, err)))
+        return s;
+    if (nothing_wanted(&p, tensors)) return td_fail(err, TD_BAD_PARAM, "%s: at least one must be wanted", outputs);
+    if (v->supports && (s = v->supports(&p, err))) return s;
+    return v->backend == TD_CUDA       ? run_on_gpu(v, &p, tensors, allocator, err)
+           : v->backend == TD_EMULATED ? run_in_trial(v, &p, tensors, a, err)
+                                       : run_with_copies(v, &p, tensors, a, err);
 }
 
 td_status td_attention_forward(const char *variant, const td_attention_problem *problem, const td_tensor *Q,
                                const td_tensor *K, const td_tensor *V, const td_tensor *O, const td_tensor *LSE,
                                const td_allocator *allocator, td_error *err) {
-    td_allocator plain = td_plain_allocator();
-    const td_allocator *a = allocator ? allocator : &plain;
-    const td_variant *v;
-    if (!problem || !Q || !K || !V)
-        return td_fail(err, TD_BAD_PARAM, "%s: must not be NULL", !problem ? "problem" : !Q ? "Q" : !K ? "K" : "V");
-    if (!a->alloc || !a->free) return td_fail(err, TD_BAD_PARAM, "allocator: alloc and free must not be NULL");
-    td_problem p = {.op = TD_OP_ATTENTION_FORWARD, .attention = *problem};
-    td_tensor tensors[TD_MAX_TENSORS] = {[TD_Q] = *Q, [TD_K] = *K, [TD_V] = *V};
-    if (O) tensors[TD_O] = *O;
-    if (LSE) tensors[TD_LSE] = *LSE;
-    td_status s;
-    if ((s = td_variant_get(variant, p.op, &v, err)) || (s = td_problem_validate(&p, err)) ||
-        (s = td_tensors_validate(&p, tensors, err)))
-        return s;
-    if (problem->B * problem->Hq * problem->Tq > 0 && !tensors[TD_O].data && !tensors[TD_LSE].data)
-        return td_fail(err, TD_BAD_PARAM, "O, LSE: at least one must be wanted");
-    if (v->supports && (s = v->supports(&p, err))) return s;
-    return v->backend == TD_CUDA       ? run_on_gpu(v, &p, tensors, allocator, err)
-           : v->backend == TD_EMULATED ? run_in_trial(v, &p, tensors, a, err)
-                                       : run_with_copies(v, &p, tensors, a, err);
+    const td_tensor *const given[] = {[TD_Q] = Q, [TD_K] = K, [TD_V] = V, [TD_O] = O, [TD_LSE] = LSE};
+    return attend(TD_OP_ATTENTION_FORWARD, variant, problem, given, "O, LSE", allocator, err);
+}
+
+td_status td_attention_backward(const char *variant, const td_attention_problem *problem, const td_tensor *Q,
+                                const td_tensor *K, const td_tensor *V, const td_tensor *O, const td_tensor *LSE,
+                                const td_tensor *dO, const td_tensor *dQ, const td_tensor *dK, const td_tensor *dV,
+                                const td_allocator *allocator, td_error *err) {
+    const td_tensor *const given[] = {[TD_Q] = Q,   [TD_K] = K,   [TD_V] = V,   [TD_O] = O,  [TD_LSE] = LSE,
+                                      [TD_DO] = dO, [TD_DQ] = dQ, [TD_DK] = dK, [TD_DV] = dV};
+    return attend(TD_OP_ATTENTION_BACKWARD, variant, problem, given, "dQ, dK, dV", allocator, err);
 }

@@ -3,8 +3,7 @@
 #include "../gpu/range.h"
 #include <string.h>
 
-/* LSE, of which 16 bits are too few (it is a logarithm that grows with T), has a type of its own. */
-static td_dtype dtype_of(const td_variant *variant, int tensor, td_dtype others) {
+td_dtype td_trial_dtype(const td_variant *variant, int tensor, td_dtype others) {
     if (!td_op_is_attention(variant->op) || tensor != TD_LSE) return others;
     return variant->dtype == TD_F64 ? TD_F64 : TD_F32;
 }
@@ -17,7 +16,7 @@ void td_trial_plan_layout(td_trial_plan *plan, const td_variant *variant, const 
         const td_tensor_role *role = &operation->role[k];
         int64_t n[4];
         operation->shape(problem, role->index, n);
-        td_dtype dtype = dtype_of(variant, role->index, role->is_output ? output_dtype : variant->dtype);
+        td_dtype dtype = td_trial_dtype(variant, role->index, role->is_output ? output_dtype : variant->dtype);
         td_tensor *view = &plan->view[role->index];
         *view = td_contiguous(NULL, dtype, n[0], n[1], n[2], n[3]);
         if (layout == TD_LAYOUT_TRANSPOSED) {

@@ -28,6 +28,9 @@ typedef struct td_trial {
     int uploaded; /* the device has the inputs as they were last sealed */
 } td_trial;
 
+/* The dtype of a variant's tensor where its others have `others`: LSE, of which 16 bits are too few (it is a logarithm
+ * that grows with T), has a type of its own. */
+td_dtype td_trial_dtype(const td_variant *variant, int tensor, td_dtype others);
 /* A plan for `layout`: inputs in the variant's dtype, outputs in output_dtype, LSE (either way) as check.h says. */
 void td_trial_plan_layout(td_trial_plan *plan, const td_variant *variant, const td_problem *problem, td_layout layout,
                           td_dtype output_dtype);

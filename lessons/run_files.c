@@ -53,9 +53,8 @@ static td_status read_input(const char *path, td_run_request *r, const td_run_fi
     td_tensor file, *out = &r->tensors[input->tensor];
     td_status s = td_npy_read(path, &r->allocator, &file, err);
     if (s != TD_OK) return s;
-    td_dtype rounded_to = r->dtype, held_in = r->variant->dtype;
+    td_dtype rounded_to = r->dtype, held_in = td_trial_dtype(r->variant, input->tensor, r->variant->dtype);
     if (input->tensor == TD_LSE && rounded_to != TD_F64) rounded_to = TD_F32;
-    if (input->tensor == TD_LSE && held_in != TD_F64) held_in = TD_F32;
     const int64_t *n = file.size;
     *out = td_contiguous(NULL, held_in, n[0], n[1], n[2], n[3]);
     size_t bytes = (size_t)td_count(out) * td_dtype_size(out->dtype);

@@ -37,6 +37,13 @@ td_status td_attention_forward(const char *variant, const td_attention_problem *
                                const td_tensor *K, const td_tensor *V, const td_tensor *O, const td_tensor *LSE,
                                const td_allocator *allocator, td_error *err);
 
+/* dQ, dK and dV of Σ dO ∘ O, from the inputs of forward, its O and LSE, and dO; the rest as for forward. LSE is taken
+ * in float32, by a variant in double in double. */
+td_status td_attention_backward(const char *variant, const td_attention_problem *problem, const td_tensor *Q,
+                                const td_tensor *K, const td_tensor *V, const td_tensor *O, const td_tensor *LSE,
+                                const td_tensor *dO, const td_tensor *dQ, const td_tensor *dK, const td_tensor *dV,
+                                const td_allocator *allocator, td_error *err);
+
 /* For a caller who owns memory and stream, a benchmark say. td_workspace_bytes: what `variant` needs for this problem.
  * td_enqueue: run it on `tensors` (TD_Q …, or TD_A …; attention.h, variant.h), each in the variant's dtype, in memory
  * that the variant's backend can reach; `workspace` is aligned to 64 bytes. A CUDA variant is put on `stream`, a

@@ -8,7 +8,7 @@ lib = c.CDLL(sys.argv[1])
 F64, F32, BF16, FP16 = range(4)
 NONE, TOP_LEFT, BOTTOM_RIGHT = range(3)
 OK, BAD_PARAM, UNSUPPORTED, NO_MEMORY = range(4)
-FORWARD, GEMM = 0, 2
+FORWARD, BACKWARD, GEMM = range(3)
 
 
 class Tensor(c.Structure):
@@ -162,3 +162,54 @@ refused(5, None, BAD_PARAM, b"O, LSE: at least one")
 refused(5, Tensor(arguments[5].data, F32, arguments[5].size, (0, 0, 0, 0)), BAD_PARAM, b"O: stride")
 refused(7, Allocator(), BAD_PARAM, b"allocator")
 assert forward(*arguments[:-1], None) == OK  # nobody has to want the message
+
+# Backward: A1, where two queries have no key, and finite differences of forward with converted, strided inputs.
+backward = lib.td_attention_backward
+backward.argtypes = [c.c_char_p, c.POINTER(Problem)] + [c.POINTER(Tensor)] * 9 + [c.POINTER(Allocator), c.POINTER(Error)]
+
+
+def gradients(name, q, k, v, o, lse, do, mask, scale=1.0, dtype=F64, array=c.c_double):
+    """One head, d = 1: dQ, dK and dV as lists; the inputs in `dtype`."""
+    Tq, Tk = len(q), len(k)
+    held = [(array * max(1, len(x)))(*x) for x in (q, k, v, o, lse, do)]
+    out = [doubles([7.0] * n) for n in (Tq, Tk, Tk)]
+    sizes = (Tq, Tk, Tk, Tq, Tq, Tq)
+    views = [view(x, dtype, 1, 1, n, 1) for x, n in zip(held, sizes)]
+    views += [view(x, F64, 1, 1, n, 1) for x, n in zip(out, (Tq, Tk, Tk))]
+    err = Error()
+    status = backward(name, Problem(1, 1, 1, Tq, Tk, 1, scale, mask, 2), *views, None, err)
+    assert status == OK, (name, err.message)
+    return [list(x)[:n] for x, n in zip(out, (Tq, Tk, Tk))]
+
+
+def loss(q, k, v, do, mask):
+    return sum(x * y for x, y in zip(attention(b"dense_f64", q, k, v, mask, scale=0.7)[0], do))
+
+
+names = [lib.td_variant_name(BACKWARD, i) for i in range(lib.td_variant_count(BACKWARD))]
+assert names[0] == b"backward_dense_f64" and len(names) >= 11
+q, k, v, do = [0.5, -1.0, 0.25], [1.0, 0.5, -2.0, 1.5], [3.0, 1.0, -1.0, 2.0], [1.0, -0.5, 2.0]
+o, lse = attention(b"dense_f64", q, k, v, TOP_LEFT, scale=0.7)
+for name in names:
+    tol = 1e-14 if b"f64" in name else 1e-6 if b"f32" in name else 0.05
+    dq, dk, dv = gradients(name, [0.0] * 4, [1.0, 3.0], [1.0, 3.0], [0.0, 0.0, 1.0, 2.0],
+                           [-math.inf, -math.inf, 0.0, math.log(2)], [1.0] * 4, BOTTOM_RIGHT)
+    assert dq[:2] == [0, 0] and near(dq, [0, 0, 0, 1], tol), (name, dq)
+    assert near(dk, [0, 0], tol) and near(dv, [1.5, 0.5], tol), (name, dk, dv)
+    for got, x in zip(gradients(name, q, k, v, o, lse, do, TOP_LEFT, 0.7, F32, c.c_float), (q, k, v)):
+        for i in range(len(x)):
+            x[i] += 1e-5
+            above = loss(q, k, v, do, TOP_LEFT)
+            x[i] -= 2e-5
+            below = loss(q, k, v, do, TOP_LEFT)
+            x[i] += 1e-5
+            assert abs(got[i] - (above - below) / 2e-5) <= max(10 * tol, 1e-6), (name, i, got)
+
+Q, G = doubles([1.0]), doubles([7.0])
+one, out = view(Q, F64, 1, 1, 1, 1), view(G, F64, 1, 1, 1, 1)
+inputs = [b"backward_two_pass_f32", Problem(1, 1, 1, 1, 1, 1, 1.0, NONE, 0)] + [one] * 6
+assert backward(*inputs, None, None, None, None, err) == BAD_PARAM and b"dQ, dK, dV: at least one" in err.message
+assert backward(*inputs[:7], None, out, None, None, None, err) == BAD_PARAM and b"dO: must not be NULL" in err.message
+assert backward(*inputs, None, None, one, None, err) == BAD_PARAM and b"overlap" in err.message
+assert list(G) == [7.0] and list(Q) == [1.0]
+assert backward(*inputs, None, None, out, None, err) == OK and near(list(G), [math.exp(1 - 1)], 1e-7)

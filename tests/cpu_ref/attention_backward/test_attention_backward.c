@@ -120,28 +120,32 @@ Test(attention_backward, what_is_not_wanted_is_not_written_and_changes_no_bit_of
     }
 }
 
-/* Q = 1, two keys, dO = 1, scale 2: P and dS by the formulas in float, each rounded before its product and not before.
- */
+/* Q = 1, many keys, dO = 1, scale 2: P and dS by the formulas in float, each rounded before its product and not
+ * before. */
 Test(attention_backward, sixteen_bit_twins_round_where_they_say) {
+    enum { KEYS = 64 };
     const td_variant *v;
     for (int n = 0; (v = backward_variant(n)); n++) {
         if (td_dtype_size(v->dtype) != 2) continue;
-        attention_case x = backward_case_new((td_attention_problem){1, 1, 1, 1, 2, 1, 2, TD_MASK_NONE, 1}, v->dtype, 1);
-        const double k[] = {0.5, 0.75}, values[] = {3, -1.5};
+        attention_case x =
+            backward_case_new((td_attention_problem){1, 1, 1, 1, KEYS, 1, 2, TD_MASK_NONE, 1}, v->dtype, 1);
         td_store(&x.t[TD_Q], 0, 1), td_store(&x.t[TD_DO], 0, 1);
-        for (int e = 0; e < 2; e++) td_store(&x.t[TD_K], e, k[e]), td_store(&x.t[TD_V], e, values[e]);
+        for (int e = 0; e < KEYS; e++) td_store(&x.t[TD_K], e, e / 64.0), td_store(&x.t[TD_V], e, 3 - e / 8.0);
         backward_case_forward(&x, v->dtype);
         attention_case_run(&x, v);
         float lse = (float)td_load(&x.t[TD_LSE], 0), D = (float)td_load(&x.t[TD_O], 0), dQ = 0;
-        for (int e = 0; e < 2; e++) {
-            float p = expf(2 * (float)k[e] - lse), dS = p * ((float)values[e] - D);
+        int from_rounded_p = 0;
+        for (int e = 0; e < KEYS; e++) {
+            float k = (float)td_load(&x.t[TD_K], e), value = (float)td_load(&x.t[TD_V], e);
+            float p = expf(2 * k - lse), dS = p * (value - D);
             float rounded = (float)td_round_to(dS, v->dtype);
-            cr_assert_neq(rounded, dS, "nothing to see");
+            from_rounded_p += rounded != td_round_to((float)td_round_to(p, v->dtype) * (value - D), v->dtype);
             cr_assert_eq(td_load(&x.t[TD_DV], e), td_round_to(p, v->dtype), "%s: dV", v->name);
             cr_assert_eq(td_load(&x.t[TD_DK], e), 2 * rounded, "%s: dK", v->name);
-            dQ += rounded * (float)k[e];
+            dQ += rounded * k;
         }
         cr_assert_eq(td_load(&x.t[TD_DQ], 0), 2 * dQ, "%s: dQ", v->name);
+        cr_assert_geq(from_rounded_p, 1, "%s: dS would be the same from a rounded P", v->name);
         attention_case_free(&x);
     }
 }
