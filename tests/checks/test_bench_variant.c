@@ -265,6 +265,24 @@ Test(bench_variant, no_two_runs_in_a_row_share_buffers_and_none_share_values) {
         for (int j = 1; j < i; j++) cr_assert_neq(hashes[i], hashes[j], "calls %d and %d", i, j);
 }
 
+/* dQ is worked out; dK and dV are those of the first call. */
+static td_status replays_keys(const td_problem *p, const td_tensor *t, void *workspace, void *stream, td_error *err) {
+    static double kept[2][11 * 4];
+    td_status s = td_variant_find("backward_recompute_f64")->run(p, t, workspace, stream, err);
+    for (int k = 0; k < 2; k++)
+        memcpy(calls ? t[TD_DK + k].data : kept[k], calls ? kept[k] : t[TD_DK + k].data, sizeof kept[k]);
+    calls++;
+    return s;
+}
+
+Test(bench_variant, old_gradients_of_keys_are_no_answer) {
+    td_variant v = *td_variant_find("backward_recompute_f64");
+    v.run = replays_keys;
+    td_bench_result r = bench_of(&v, 6);
+    no_time(&r, TD_PASS, "is wrong at");
+    cr_assert(strstr(r.reason, "dK") || strstr(r.reason, "dV"), "%s", r.reason);
+}
+
 static td_status never(const td_problem *problem, td_error *why) {
     (void)problem;
     return td_fail(why, TD_UNSUPPORTED, "not today");
