@@ -1,5 +1,6 @@
 /* What leaves a check without an answer to judge: overflow inside, and another problem's forward results. */
 #include "answerable.h"
+#include "../cpu_ref/attention_forward/row_f64.h"
 #include <math.h>
 
 static double largest_finite(const td_tensor *t) {
@@ -14,12 +15,6 @@ static double largest_finite(const td_tensor *t) {
     return most;
 }
 
-static double dot(const td_tensor *x, int64_t hx, int64_t i, const td_tensor *y, int64_t hy, int64_t j, int64_t b) {
-    double sum = 0;
-    for (int64_t c = 0; c < x->size[3]; c++) sum += td_get(x, b, hx, i, c) * td_get(y, b, hy, j, c);
-    return sum;
-}
-
 /* max over allowed pairs of |scale·q·k| or, with `dS`, of |p (dO·v − dO·o)|; a pair whose value is not finite in double
  * does not count. */
 static double largest_of_pairs(const td_attention_problem *a, const td_tensor *t, int dS) {
@@ -29,11 +24,12 @@ static double largest_of_pairs(const td_attention_problem *a, const td_tensor *t
         for (int64_t h = 0; h < a->Hq; h++)
             for (int64_t i = 0; i < a->Tq; i++) {
                 int64_t kv = h / (a->Hq / a->Hkv), n = td_allowed_keys(a->mask, i, a->Tq, a->Tk);
-                double D = dS ? dot(&t[TD_DO], h, i, &t[TD_O], h, i, b) : 0;
+                double D = dS ? td_dot_f64(&t[TD_DO], h, i, &t[TD_O], h, i, b) : 0;
                 for (int64_t j = 0; j < n; j++) {
-                    double x = a->scale * dot(&t[TD_Q], h, i, &t[TD_K], kv, j, b);
+                    double x = a->scale * td_dot_f64(&t[TD_Q], h, i, &t[TD_K], kv, j, b);
                     if (dS)
-                        x = exp(x - td_get(&t[TD_LSE], b, h, i, 0)) * (dot(&t[TD_DO], h, i, &t[TD_V], kv, j, b) - D);
+                        x = exp(x - td_get(&t[TD_LSE], b, h, i, 0)) *
+                            (td_dot_f64(&t[TD_DO], h, i, &t[TD_V], kv, j, b) - D);
                     if (isfinite(x) && fabs(x) > most) most = fabs(x);
                 }
             }

@@ -3,7 +3,7 @@
 #include "tolerance_terms.h"
 #include <stdlib.h>
 
-enum { MOST_D = 256, LARGEST_EXPONENT = 700 /* of e, so that what is computed from it stays finite */ };
+enum { MOST_D = 256 };
 
 static int64_t padded(int64_t rows) {
     return (rows + TD_PAIR_LANES - 1) / TD_PAIR_LANES * TD_PAIR_LANES;
@@ -100,8 +100,8 @@ td_pair_weight td_backward_weight(const td_backward_group *g, const td_pair *x, 
     double squares = u * u * (scale * scale * x->s_variance + 2 * x->s * x->s + e * e) + 2 * below * below +
                      stored * stored + tiny * tiny;
     double sum = scale * x->s_magnitude * td_gamma(d + 4, u) + 2 * stored + tiny + 2 * fabs(below) + td_gamma(1, e * u);
-    w.gate = expm1(fmin(g->lambda * sqrt(squares), LARGEST_EXPONENT)) / g->lambda;
-    w.hard = expm1(fmin(sum, LARGEST_EXPONENT));
+    w.gate = expm1(fmin(g->lambda * sqrt(squares), TD_LARGEST_EXPONENT)) / g->lambda;
+    w.hard = expm1(fmin(sum, TD_LARGEST_EXPONENT));
     return w;
 }
 

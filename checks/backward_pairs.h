@@ -57,11 +57,6 @@ td_backward_row td_backward_row_given(const td_backward_group *g, int64_t h, int
 td_backward_row td_backward_like_others(const td_backward_group *g, const td_backward_row *row, int64_t n,
                                         const td_pair *pair, const td_pair_weight *w);
 
-/* The roundoff that a rounding to `t` adds to that of the arithmetic itself. */
-static inline double td_extra_roundoff(td_dtype t, td_dtype arithmetic) {
-    return td_unit_roundoff(t) > td_unit_roundoff(arithmetic) ? td_unit_roundoff(t) : 0;
-}
-
 /* (1 + a)(1 + b) − 1, exact to the last bits where both are small. */
 static inline double td_both(double a, double b) {
     return a + b + a * b;

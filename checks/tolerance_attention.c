@@ -42,8 +42,6 @@
 #include <omp.h>
 #include <stdlib.h>
 
-enum { LARGEST_EXPONENT = 700 }; /* of e, so that what is computed from it stays finite */
-
 typedef struct key {
     double s, p;
     double gate; /* (exp(λc) − 1)/λ with c the root of the sum of squares of 1 and 2 */
@@ -69,18 +67,13 @@ typedef struct column {
     double values;                          /* Σ |v_k| */
 } column;
 
-/* The roundoff that a rounding to `t` adds to that of the arithmetic itself. */
-static double extra_roundoff(td_dtype t, td_dtype arithmetic) {
-    return td_unit_roundoff(t) > td_unit_roundoff(arithmetic) ? td_unit_roundoff(t) : 0;
-}
-
 /* 1 and 2 for every key of a row. `probs` is u_P for O and 0 for LSE. */
 static void weigh(const td_attention_problem *a, const td_rounding *r, double probs, double lambda, const td_tensor *t,
                   int64_t b, int64_t h, int64_t i, row *row) {
     int64_t kv = h / (a->Hq / a->Hkv), n = td_allowed_keys(a->mask, i, a->Tq, a->Tk);
     double u = td_unit_roundoff(r->arithmetic), e = r->exp_ulp, scale = fabs(a->scale), q[256];
     double tiny = scale * (double)a->d * td_flush_unit(r->arithmetic);
-    int stored_short = extra_roundoff(r->scores, r->arithmetic) > 0;
+    int stored_short = td_extra_roundoff(r->scores, r->arithmetic) > 0;
     for (int64_t c = 0; c < a->d; c++) q[c] = td_get(&t[TD_Q], b, h, i, c);
 
     row->n = n;
@@ -112,7 +105,7 @@ static void weigh(const td_attention_problem *a, const td_rounding *r, double pr
         double gate = sqrt(x->gate + 2 * below * below + e * e * u * u + probs * probs);
         double hard = x->hard + 2 * below + ((double)n + 1) * td_gamma(1, e * u);
         row->most_hard = fmax(row->most_hard, hard);
-        gate = fmin(gate, LARGEST_EXPONENT / lambda), hard = fmin(hard, LARGEST_EXPONENT);
+        gate = fmin(gate, TD_LARGEST_EXPONENT / lambda), hard = fmin(hard, TD_LARGEST_EXPONENT);
         row->keep_gate += x->p * exp(-lambda * gate);
         row->keep_hard += x->p * exp(-hard);
         x->gate = expm1(lambda * gate) / lambda;
@@ -146,7 +139,7 @@ static void add_key(column *c, const key *x, int new_run, double v, double o, do
 static void bound_column(const td_rounding *r, double lambda, const row *row, column *c, double o, td_dtype output,
                          double *gate, double *hard) {
     double u = td_unit_roundoff(r->arithmetic), e = r->exp_ulp, n = (double)row->n;
-    double probs = extra_roundoff(r->probs, r->arithmetic), store = 2 * td_half_ulp(o, output);
+    double probs = td_extra_roundoff(r->probs, r->arithmetic), store = 2 * td_half_ulp(o, output);
     double floor = c->lost + td_flush_unit(r->arithmetic) * (c->values + n);
     c->runs_squared += c->run * c->run;
 
@@ -170,7 +163,7 @@ static void bound_output_row(const td_attention_problem *a, const td_rounding *r
     column columns[256] = {0};
     double o[256];
     for (int64_t j = 0; j < a->d; j++) o[j] = td_get(&t[TD_O], b, h, i, j);
-    weigh(a, r, extra_roundoff(r->probs, r->arithmetic), lambda, t, b, h, i, row);
+    weigh(a, r, td_extra_roundoff(r->probs, r->arithmetic), lambda, t, b, h, i, row);
     for (int64_t k = 0; k < row->n; k++) {
         int new_run = k > 0 && row->keys[k].s != row->keys[k - 1].s;
         for (int64_t j = 0; j < a->d; j++)
@@ -198,7 +191,8 @@ static void bound_lse(const td_attention_problem *a, const td_rounding *r, doubl
     }
     double fixed = u * (4 * log(row->l) + 2 * fabs(row->m) + fabs(row->lse) + e) + 2 * td_half_ulp(row->lse, output);
     double variance = 2 * td_sum_variance(&row->denominator) + e * e * row->denominator.partials + 4 * mean * mean;
-    *hard = (row->most_hard < LARGEST_EXPONENT ? log1p(sum) : row->most_hard) + td_gamma(2 * (double)row->n, u) + fixed;
+    *hard =
+        (row->most_hard < TD_LARGEST_EXPONENT ? log1p(sum) : row->most_hard) + td_gamma(2 * (double)row->n, u) + fixed;
     *gate = hypot(fmin(lambda * sqrt(squares), row->most_hard), lambda * u * sqrt(variance)) + fixed;
     *gate = fmin(*gate, *hard);
 }

@@ -46,7 +46,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-enum { MOST_D = 256, LARGEST_EXPONENT = 700, GROUPS_SIDE_BY_SIDE = 8 };
+enum { MOST_D = 256, GROUPS_SIDE_BY_SIDE = 8 };
 
 /* A pair's share in any column of an output: it enters times x, that column of k, q or dO. */
 typedef struct term {
@@ -69,7 +69,7 @@ static term term_of(const td_rounding *r, double d, int output, const td_pair *x
     double u = td_unit_roundoff(r->arithmetic), up = td_extra_roundoff(r->probs, r->arithmetic);
     double lowest = td_underflow_unit(r->probs) + td_flush_unit(r->arithmetic), p = w->p;
     double common2 = apart ? 0 : row->common2, D_error2 = apart ? 0 : row->D_error2;
-    double believed = exp(fmin(-row->off_lse, LARGEST_EXPONENT)), relative = td_both(w->hard, row->common);
+    double believed = exp(fmin(-row->off_lse, TD_LARGEST_EXPONENT)), relative = td_both(w->hard, row->common);
     term t = {.p = p, .s = x->s};
     if (p == 0) { /* s may be −∞ here */
         t.s = 0;

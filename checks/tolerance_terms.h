@@ -49,4 +49,11 @@ static inline double td_flush_unit(td_dtype t) {
     return td_underflow_unit(t) / td_unit_roundoff(t);
 }
 
+/* The roundoff that a rounding to `t` adds to that of the arithmetic itself. */
+static inline double td_extra_roundoff(td_dtype t, td_dtype arithmetic) {
+    return td_unit_roundoff(t) > td_unit_roundoff(arithmetic) ? td_unit_roundoff(t) : 0;
+}
+
+enum { TD_LARGEST_EXPONENT = 700 }; /* of e, so that what is computed from it stays finite */
+
 #endif

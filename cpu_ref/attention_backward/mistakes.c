@@ -1,6 +1,7 @@
 /* Attention backward with one thing wrong at a time, in double: what each mistake does, run for real, and what a wrong
  * answer is held against to name its mistake. One walk serves all, recompute_f64.c is the right one: where a mistake
  * differs, the walk asks which one it is. Like most kernels it believes the O and LSE that it is given. */
+#include "../attention_forward/row_f64.h"
 #include "attention_backward.h"
 #include <math.h>
 
@@ -40,12 +41,6 @@ typedef struct walk {
     double *D;
 } walk;
 
-static double dot(const td_tensor *x, int64_t hx, int64_t i, const td_tensor *y, int64_t hy, int64_t j, int64_t b) {
-    double sum = 0;
-    for (int64_t c = 0; c < x->size[3]; c++) sum += td_get(x, b, hx, i, c) * td_get(y, b, hy, j, c);
-    return sum;
-}
-
 static int64_t kv_head(const walk *w, int64_t h) {
     return w->kind == wrong_kv_head ? h % w->a->Hkv : h / (w->a->Hq / w->a->Hkv);
 }
@@ -66,7 +61,7 @@ static int is_visited(const walk *w, int64_t i, int64_t j) {
 }
 
 static double weight(const walk *w, int64_t b, int64_t h, int64_t i, int64_t j) {
-    double s = dot(&w->t[TD_Q], h, i, &w->t[TD_K], kv_head(w, h), j, b), lse = td_get(&w->t[TD_LSE], b, h, i, 0);
+    double s = td_dot_f64(&w->t[TD_Q], h, i, &w->t[TD_K], kv_head(w, h), j, b), lse = td_get(&w->t[TD_LSE], b, h, i, 0);
     if (w->kind != unscaled_scores) s *= w->a->scale;
     return w->kind == not_normalised ? exp(s) : w->kind == lse_base_2 ? exp2(s - lse) : exp(s - lse);
 }
@@ -75,7 +70,7 @@ static double dP(const walk *w, int64_t b, int64_t h, int64_t i, int64_t j) {
     const td_tensor *V = &w->t[TD_V];
     int64_t d = w->a->d, kv = kv_head(w, h);
     double sum = 0;
-    if (w->kind != V_by_columns) return dot(&w->t[TD_DO], h, i, V, kv, j, b);
+    if (w->kind != V_by_columns) return td_dot_f64(&w->t[TD_DO], h, i, V, kv, j, b);
     for (int64_t c = 0; c < d; c++) { /* V (Tk,d) taken for (d,Tk) */
         int64_t at = c * w->a->Tk + j;
         sum += td_get(&w->t[TD_DO], b, h, i, c) * td_get(V, b, kv, at / d, at % d);
@@ -102,7 +97,7 @@ static void fill_D(const walk *w, int64_t b, int64_t h) {
             if (is_visited(w, i, j)) *D += weight(w, b, h, i, j) * dP(w, b, h, i, j);
     }
     for (int64_t i = 0; w->kind != D_by_keys && i < a->Tq; i++)
-        w->D[head * a->Tq + i] = dot(&w->t[TD_DO], h, i, &w->t[TD_O], h, i, b);
+        w->D[head * a->Tq + i] = td_dot_f64(&w->t[TD_DO], h, i, &w->t[TD_O], h, i, b);
 }
 
 /* How often key j's share is in dQ of query i. Blocks of keys come one after the other; one that no query of the block

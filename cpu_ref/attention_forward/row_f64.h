@@ -5,13 +5,18 @@
 #include "tandem/attention.h"
 #include <math.h>
 
+/* Row (b, hx, i) of x · row (b, hy, j) of y. */
+static inline double td_dot_f64(const td_tensor *x, int64_t hx, int64_t i, const td_tensor *y, int64_t hy, int64_t j,
+                                int64_t b) {
+    double sum = 0;
+    for (int64_t c = 0; c < x->size[3]; c++) sum += td_get(x, b, hx, i, c) * td_get(y, b, hy, j, c);
+    return sum;
+}
+
 /* One score: scale · q_i·k_j. */
 static inline double td_score_f64(const td_attention_problem *a, const td_tensor *t, int64_t b, int64_t h, int64_t i,
                                   int64_t j) {
-    int64_t kv = h / (a->Hq / a->Hkv);
-    double dot = 0;
-    for (int64_t c = 0; c < a->d; c++) dot += td_get(&t[TD_Q], b, h, i, c) * td_get(&t[TD_K], b, kv, j, c);
-    return a->scale * dot;
+    return a->scale * td_dot_f64(&t[TD_Q], h, i, &t[TD_K], h / (a->Hq / a->Hkv), j, b);
 }
 
 /* p[j] = P_ij for the n keys that query i may read; returns its LSE, −∞ where n = 0. */

@@ -18,22 +18,8 @@ enum bug {
     BF16_DP
 };
 
-/* 11 significant bits, as a tensor core keeps of a float32. */
-static float tf32(float x) {
-    uint32_t bits = td_f32_bits(x);
-    return td_f32_from_bits((bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu);
-}
-
-static float bf16(float x) {
-    return td_bf16_to_f32(td_f32_to_bf16(x));
-}
-
-static float fp16(float x) {
-    return td_fp16_to_f32(td_f32_to_fp16(x));
-}
-
 static float product(enum bug bug, enum bug here, float x, float y) {
-    return bug == here || bug == TF32_ALL ? tf32(x) * tf32(y) : x * y;
+    return bug == here || bug == TF32_ALL ? student_tf32(x) * student_tf32(y) : x * y;
 }
 
 static float dot(enum bug bug, enum bug here, const float *x, const float *y, int d) {
@@ -47,22 +33,22 @@ static void gradients(const student_backward *x, enum bug bug) {
     student_backward_clear(x);
     for (int row = 0; row < x->heads * x->Tq; row++) {
         const float *q = x->Q + row * d, *dO = x->dO + row * d;
-        float *dQ = x->dQ + row * d, D = 0, L = bug == BF16_LSE ? bf16(x->LSE[row]) : x->LSE[row];
-        for (int c = 0; c < d; c++) D += dO[c] * (bug == BF16_O ? bf16(x->O[row * d + c]) : x->O[row * d + c]);
+        float *dQ = x->dQ + row * d, D = 0, L = bug == BF16_LSE ? student_bf16(x->LSE[row]) : x->LSE[row];
+        for (int c = 0; c < d; c++) D += dO[c] * (bug == BF16_O ? student_bf16(x->O[row * d + c]) : x->O[row * d + c]);
         for (int j = 0; j < x->Tk && student_backward_may_read(x, x->mask, row % x->Tq, j); j++) {
             const float *k = x->K + j * d;
             float s = x->scale * dot(bug, TF32_S, q, k, d), dP = dot(bug, TF32_DP, dO, x->V + j * d, d);
-            float p = expf((bug == BF16_SCORES ? bf16(s) : s) - L);
-            float dS = p * ((bug == BF16_DP ? bf16(dP) : dP) - D);
-            p = bug == BF16_P ? bf16(p) : (float)td_round_to(p, x->probs);
-            dS = bug == BF16_DS ? bf16(dS) : (float)td_round_to(dS, x->probs);
+            float p = expf((bug == BF16_SCORES ? student_bf16(s) : s) - L);
+            float dS = p * ((bug == BF16_DP ? student_bf16(dP) : dP) - D);
+            p = bug == BF16_P ? student_bf16(p) : (float)td_round_to(p, x->probs);
+            dS = bug == BF16_DS ? student_bf16(dS) : (float)td_round_to(dS, x->probs);
             for (int c = 0; c < d; c++) {
                 float *dK = &x->dK[j * d + c];
                 x->dV[j * d + c] += product(bug, TF32_DV, p, dO[c]);
                 *dK += product(bug, TF32_DK, dS, q[c]);
                 dQ[c] += product(bug, TF32_DQ, dS, k[c]);
-                if (bug == FP16_DQ) dQ[c] = fp16(dQ[c]);
-                if (bug == FP16_DK) *dK = fp16(*dK);
+                if (bug == FP16_DQ) dQ[c] = student_fp16(dQ[c]);
+                if (bug == FP16_DK) *dK = student_fp16(*dK);
             }
         }
         for (int c = 0; c < d; c++) dQ[c] *= x->scale;

@@ -3,22 +3,8 @@
 
 enum bug { TF32_SCORES = 1, TF32_VALUES, TF32_BOTH, BF16_P, BF16_SUM, FP16_OUTPUT, BF16_SCORES, FAST_EXP };
 
-/* 11 significant bits, as a tensor core keeps of a float32. */
-static float tf32(float x) {
-    uint32_t bits = td_f32_bits(x);
-    return td_f32_from_bits((bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu);
-}
-
 static float same(float x) {
     return x;
-}
-
-static float bf16(float x) {
-    return td_bf16_to_f32(td_f32_to_bf16(x));
-}
-
-static float fp16(float x) {
-    return td_fp16_to_f32(td_f32_to_fp16(x));
 }
 
 /* exp by a cubic in 2^fraction: some 13 good bits. */
@@ -28,8 +14,8 @@ static float fast_exp(float x) {
 }
 
 static void attend(const student_head *x, enum bug bug) {
-    float (*in_scores)(float) = bug == TF32_SCORES || bug == TF32_BOTH ? tf32 : same;
-    float (*in_values)(float) = bug == TF32_VALUES || bug == TF32_BOTH ? tf32 : same;
+    float (*in_scores)(float) = bug == TF32_SCORES || bug == TF32_BOTH ? student_tf32 : same;
+    float (*in_values)(float) = bug == TF32_VALUES || bug == TF32_BOTH ? student_tf32 : same;
     float S[512];
     for (int i = 0; i < x->Tq; i++) {
         float m = -INFINITY, l = 0, *o = x->O + i * x->d;
@@ -38,17 +24,17 @@ static void attend(const student_head *x, enum bug bug) {
             float s = 0;
             for (int c = 0; c < x->d; c++) s += in_scores(x->Q[i * x->d + c]) * in_scores(x->K[n * x->d + c]);
             S[n] = x->scale * s;
-            if (bug == BF16_SCORES) S[n] = bf16(S[n]);
+            if (bug == BF16_SCORES) S[n] = student_bf16(S[n]);
             m = fmaxf(m, S[n]);
         }
         for (int c = 0; c < x->d; c++) o[c] = 0;
         for (int j = 0; j < n; j++) {
             float p = bug == FAST_EXP ? fast_exp(S[j] - m) : expf(S[j] - m);
-            l = bug == BF16_SUM ? bf16(l + p) : l + p;
-            p = bug == BF16_P ? bf16(p) : (float)td_round_to(p, x->probs);
+            l = bug == BF16_SUM ? student_bf16(l + p) : l + p;
+            p = bug == BF16_P ? student_bf16(p) : (float)td_round_to(p, x->probs);
             for (int c = 0; c < x->d; c++) {
                 o[c] += in_values(p) * in_values(x->V[j * x->d + c]);
-                if (bug == FP16_OUTPUT) o[c] = fp16(o[c]);
+                if (bug == FP16_OUTPUT) o[c] = student_fp16(o[c]);
             }
         }
         for (int c = 0; c < x->d; c++) o[c] /= l;

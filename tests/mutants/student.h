@@ -54,6 +54,20 @@ extern const mutant mutants_all_right[], mutants_well_rescaled[], mutants_enough
 /* Right for finite numbers only. */
 extern const mutant mutant_mask_as_factor, mutant_nan_is_empty, mutant_nan_divided;
 
+/* 11 significant bits, as a tensor core keeps of a float32; and the 16-bit types' 8 and 11. */
+static inline float student_tf32(float x) {
+    uint32_t bits = td_f32_bits(x);
+    return td_f32_from_bits((bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu);
+}
+
+static inline float student_bf16(float x) {
+    return td_bf16_to_f32(td_f32_to_bf16(x));
+}
+
+static inline float student_fp16(float x) {
+    return td_fp16_to_f32(td_f32_to_fp16(x));
+}
+
 static inline float student_score(const student_head *x, int i, int j) {
     float s = 0;
     for (int c = 0; c < x->d; c++) s += x->Q[i * x->d + c] * x->K[j * x->d + c];
