@@ -11,23 +11,22 @@
  * 2. dp: a sum of d terms. It is not rounded to `scores`.
  * 3. dp − D: u|dp − D|, however much cancels; what cancels are the errors of dp and D, which stay: p·(error of dp).
  *    The product with p, the scale before or after, a rescaling: u|ds| each, 4 in all.
- * 4. P is rounded to `probs` before it meets dO, and perhaps before ds is made of it; dS before it meets K and Q. Each
- *    adds u_P, below the smallest normal of `probs` up to its underflow unit η_P, below η_P the value itself,
- * downwards.
+ * 4. P is rounded to `probs` before it meets dO, and perhaps before ds is made of it; dS before it meets K and Q.
+ *    Each adds u_P; below the smallest normal of `probs` up to its underflow unit η_P; below η_P the value itself.
  *
  * Of all pairs of one query alike, so that in dQ they add up and in dK, dV they average:
- * 5. A variant that normalises anew divides by its own l: Σ p c over the query's keys (as independent: Σ p² c²), the
- *    sum of n terms, 2u for the division. One that takes the given LSE may convert it to base 2: u|L|.
+ * 5. A variant that normalises anew divides by its own l: Σ p c over the query's keys (as independent: Σ p² c²),
+ *    the sum of n terms, 2u for the division. One that takes the given LSE may convert it to base 2: u|L|.
  * 6. D from the given O: a sum of d terms and a store. One that sums p dp has the errors of p and dp instead, and
  *    those of a sum of n terms; the larger of the two counts.
  *
  * Of the result:
- * 7. The sum over n pairs (td_sum: the natural order and the mean over all, which serves blocks, several accumulators
- * and atomics alike), over keys for dQ, over queries and the heads of a group for dK and dV; the final product with the
- *    scale. The rounding of the constants (the scale, log₂e) is one error for all pairs: 2u·Σ ds s k.
+ * 7. The sum over n pairs (td_sum: the natural order and the mean over all, which serves blocks, several
+ *    accumulators and atomics alike), over keys for dQ, over queries and the heads of a group for dK and dV; the final
+ *    product with the scale. The constants (the scale, log₂e) are off alike for all pairs: 2u·Σ ds s k.
  * 8. Pairs with equal p or ds share their rounding to `probs`: at most u_P times the result.
  * 9. The store: twice half a unit in the last place of the output's dtype, so that a correctly rounded result is a
- * PASS.
+ *    PASS, also where P's rounding carries it into the next binade.
  *
  * The given O and LSE are inputs, but the reference does not look at them: it is the gradient of the true forward. How
  * far they are from the truth is known, δL = LSE − L and δD = dO·O − D, and so is, signs and all, what follows for
@@ -39,7 +38,12 @@
  * GATE is one application of the Azuma–Hoeffding inequality to 1–7, taken as independent with mean zero: λ times the
  * root of the sum of their squares. HARD adds absolute values, with (1 + a)(1 + b) − 1 for what multiplies; roundings
  * to `scores` and `probs` count twice, as in 9, since among few terms one of them may be all there is. With few terms
- * HARD may be the smaller, and then is GATE. */
+ * HARD may be the smaller, and then is GATE.
+ *
+ * What it tells: on N(0,1) one of the five products in TF32 fails float32's GATE by 40 and more, from 8 × 8 to 700 ×
+ * 700 at d = 64. Two places hide it. Where V is offset by 30 the errors of dp − D, which cancels, are as large as
+ * TF32's in dK = dSᵀ Q: unseen at 500 queries of 4 keys. Behind outliers, where HARD judges, TF32 in dQ = dS K is
+ * unseen at 4 queries of 500 keys. In the other products it fails there too. */
 #include "tolerance_attention_backward.h"
 #include "backward_pairs.h"
 #include "tolerance_terms.h"
