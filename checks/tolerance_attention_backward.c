@@ -85,12 +85,12 @@ static term term_of(const td_rounding *r, double d, int output, const td_pair *x
         t.hard = p * td_both(relative, 2 * up);
         t.off_lse = p * (believed - 1);
     } else {
-        double away = x->dp - row->D;
+        double away = x->dp - row->D, moved = fabs(away) + fabs(row->off_D); /* what is rounded, at most */
         t.value = p * away;
-        t.gate2 = t.value * t.value * (w->gate * w->gate + common2 + 4 * u * u + 2 * up * up) +
+        t.gate2 = p * p * moved * moved * (w->gate * w->gate + common2 + 4 * u * u + 2 * up * up) +
                   p * p * (u * u * x->dp_variance + D_error2);
         relative = td_both(relative, td_gamma(5, u) + 2 * td_both(up, up));
-        t.hard = p * (relative * fabs(away) + (1 + relative) * (td_gamma(d + 1, u) * x->dp_magnitude + row->D_error));
+        t.hard = p * (relative * moved + (1 + relative) * (td_gamma(d + 1, u) * x->dp_magnitude + row->D_error));
         t.off_lse = t.value * (believed - 1);
         t.off_D = -p * believed * row->off_D;
         lowest *= 1 + fabs(away);
