@@ -76,6 +76,7 @@ static td_status product(cublasHandle_t cublas, const td_forward *x, float *S, i
     const td_attention_problem *a = &x->a;
     const float one = 1, zero = 0;
     int64_t kv = h / (a->Hq / a->Hkv), one_head = a->Hq == a->Hkv;
+    int row = a->Tk > 0 ? (int)a->Tk : 1; /* with no key at all O is 0, which the product of nothing gives */
     float *s = S + (b * a->Hq + h) * a->Tq * a->Tk;
     cublasStatus_t status =
         second ? cublasSgemmStridedBatched(cublas, CUBLAS_OP_N, CUBLAS_OP_N, (int)a->d, (int)a->Tq, (int)keys, &one,
