@@ -76,16 +76,16 @@ static td_status product(cublasHandle_t cublas, const td_forward *x, float *S, i
     const td_attention_problem *a = &x->a;
     const float one = 1, zero = 0;
     int64_t kv = h / (a->Hq / a->Hkv), one_head = a->Hq == a->Hkv;
-    int row = a->Tk > 0 ? (int)a->Tk : 1; /* with no key at all O is 0, which the product of nothing gives */
+    int row = a->Tk > 0 ? (int)a->Tk : 1; /* O of no keys is 0, as the product of nothing gives */
     float *s = S + (b * a->Hq + h) * a->Tq * a->Tk;
     cublasStatus_t status =
         second ? cublasSgemmStridedBatched(cublas, CUBLAS_OP_N, CUBLAS_OP_N, (int)a->d, (int)a->Tq, (int)keys, &one,
-                                           head(&x->V, b, kv), leading(&x->V), one_head * x->V.stride[1], s, (int)a->Tk,
+                                           head(&x->V, b, kv), leading(&x->V), one_head * x->V.stride[1], s, row,
                                            a->Tq * a->Tk, &zero, (float *)head(&x->O, b, h), leading(&x->O),
                                            x->O.stride[1], (int)count)
                : cublasSgemmStridedBatched(cublas, CUBLAS_OP_T, CUBLAS_OP_N, (int)keys, (int)a->Tq, (int)a->d, &one,
                                            head(&x->K, b, kv), leading(&x->K), one_head * x->K.stride[1],
-                                           head(&x->Q, b, h), leading(&x->Q), x->Q.stride[1], &zero, s, (int)a->Tk,
+                                           head(&x->Q, b, h), leading(&x->Q), x->Q.stride[1], &zero, s, row,
                                            a->Tq * a->Tk, (int)count);
     return checked(status, second ? "P V" : "Q K^T", err);
 }
