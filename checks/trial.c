@@ -117,9 +117,7 @@ void td_tensor_copy(const td_tensor *dst, const td_tensor *src) {
                 for (int64_t j = 0; j < n[3]; j++) td_set(dst, b, h, i, j, td_get(src, b, h, i, j));
 }
 
-/* What backward is given of forward, O and LSE: the truth on the same Q, K and V, each rounded once to its tensor's
- * dtype, so that what is judged is backward alone. */
-static td_status forward_results(td_trial *trial, td_error *err) {
+td_status td_trial_forward(td_trial *trial, td_error *err) {
     const td_variant *forward = td_variant_find(td_operation_of(TD_OP_ATTENTION_FORWARD)->reference);
     td_problem problem = {.op = TD_OP_ATTENTION_FORWARD, .attention = trial->problem.attention};
     td_trial truth;
@@ -138,7 +136,7 @@ td_status td_trial_draw(td_trial *trial, td_fixture fixture, uint64_t seed, td_d
         if (role->is_output || (is_backward && (role->index == TD_O || role->index == TD_LSE))) continue;
         td_fixture_fill_rounded(fixture, seed, role->index, input_dtype, &trial->tensors[role->index]);
     }
-    td_status s = is_backward ? forward_results(trial, err) : TD_OK;
+    td_status s = is_backward ? td_trial_forward(trial, err) : TD_OK;
     if (s == TD_OK) td_trial_seal(trial);
     return s;
 }

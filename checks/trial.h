@@ -53,6 +53,9 @@ void td_trial_free(td_trial *trial);
  * That needs memory, and can fail. */
 td_status td_trial_draw(td_trial *trial, td_fixture fixture, uint64_t seed, td_dtype input_dtype, td_error *err);
 void td_trial_take(td_trial *trial, const td_tensor *inputs);
+/* What backward is given of forward, O and LSE: the truth on the Q, K and V that the trial holds, each rounded once to
+ * its tensor's dtype, so that what is judged is backward alone. td_trial_draw does this itself. */
+td_status td_trial_forward(td_trial *trial, td_error *err);
 /* Remember the inputs as they are now: from here on a change of them is a fault. */
 void td_trial_seal(td_trial *trial);
 /* The steps of a run. Prepare: outputs and workspace poisoned, inputs where the variant will read them. Launch: run()
