@@ -23,7 +23,8 @@ endef
 quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 parameters = $(foreach v,$(given),$(call quote,$v=$(value $v)))
 
-goals := all help list check sweep resources bench bench-cpu bench-gpu-peers test lint readme clean
+goals := all help list check check-gpu sanitize-gpu sweep resources bench bench-cpu bench-gpu-peers test lint \
+	readme clean
 .PHONY: setup $(goals)
 ##@ Start
 all: ## compile build/tandem and build/libtandem.so
@@ -43,6 +44,10 @@ list: all ## every variant, with its backend and limits
 	$(tandem) list $(parameters)
 check: all ## compare variants with the double-precision reference
 	$(tandem) check $(parameters)
+check-gpu: all ## every rung of the GPU against the reference, over the shapes that kernels fail on
+	$(tandem) check-gpu $(parameters)
+sanitize-gpu: all ## every rung of the GPU under compute-sanitizer: memory, races, barriers
+	@sh checks/sanitize_gpu.sh $(BUILD)/tandem $(parameters)
 sweep: all ## error against block size, into a CSV
 	$(tandem) sweep $(parameters)
 resources: all ## a GPU's kernels: launch shape, registers, spills, shared memory, occupancy

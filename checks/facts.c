@@ -56,7 +56,7 @@ static int holds_exactly(td_dtype dtype, const char *column, int64_t rows) {
     return 1;
 }
 
-static td_attention_problem problem_of(const td_fact *f, int neighbour) {
+td_attention_problem td_fact_problem(const td_fact *f, int neighbour) {
     const struct {
         int64_t B, Hq, Hkv, d, block;
     } n[TD_FACT_NEIGHBOURS] = {
@@ -113,7 +113,7 @@ td_status td_fact_check(const td_fact *f, int neighbour, const td_variant *varia
                         td_verdict *verdict, char reason[200], td_error *err) {
     static const int tensor[4] = {TD_Q, TD_K, TD_V, TD_DO};
     int inputs = variant->op == TD_OP_ATTENTION_FORWARD ? 3 : 4;
-    td_problem problem = {.op = variant->op, .attention = problem_of(f, neighbour)};
+    td_problem problem = {.op = variant->op, .attention = td_fact_problem(f, neighbour)};
     td_allocator plain = td_plain_allocator();
     td_trial_plan plan;
     td_trial x; /* buffers for the fact's tensors; the variant runs on others, like these */

@@ -25,6 +25,7 @@ const td_fact *td_fact_at(td_op op, int i);
 
 /* A fact's problems: alone, with other heads, head dimensions and block sizes. */
 enum { TD_FACT_NEIGHBOURS = 5 };
+td_attention_problem td_fact_problem(const td_fact *fact, int neighbour);
 
 /* Hold the variant against the table, within HARD (these inputs are made so that errors do not average), and against
  * the oracle. SKIP where its dtype cannot hold the inputs, or where it says that it cannot. */

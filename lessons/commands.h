@@ -20,6 +20,7 @@ int td_command_bench_cpu(int argc, char **argv);
 int td_command_lesson(int argc, char **argv);
 int td_command_run(int argc, char **argv);
 int td_command_check(int argc, char **argv);
+int td_command_check_gpu(int argc, char **argv);
 int td_command_list(int argc, char **argv);
 int td_command_resources(int argc, char **argv);
 int td_command_sweep(int argc, char **argv);

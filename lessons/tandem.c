@@ -18,6 +18,7 @@ static const command commands[] = {
     {"lesson", "run lesson N", td_command_lesson},
     {"run", "one variant on your own tensors (.npy)", td_command_run},
     {"check", "compare variants with the double-precision reference", td_command_check},
+    {"check-gpu", "every rung of the GPU, over the shapes that kernels fail on", td_command_check_gpu},
     {"list", "every variant, with its backend and limits", td_command_list},
     {"resources", "what a GPU's kernels take: registers, shared memory, occupancy", td_command_resources},
     {"sweep", "error against block size, next to the derived bounds", td_command_sweep},

@@ -1,0 +1,75 @@
+/* Shapes that break kernels: one row, one row more or less than a tile, head dimensions that no vector divides. */
+#include "rungs.h"
+#include "tandem/philox.h"
+#include <math.h>
+#include <stddef.h>
+
+static const int64_t lengths[] = {1, 15, 16, 17, 31, 33, 127};
+static const int64_t head_dims[] = {1, 46, 63, 64, 128, 256};
+/* B, Hq, Hkv; and keys beyond the queries. */
+static const int64_t heads[][4] = {{1, 1, 1, 0}, {1, 4, 2, 1}, {2, 3, 1, 0}, {2, 2, 2, 9}};
+enum { LENGTHS = 7, HEAD_DIMS = 6, HEADS = 4, FEW_SEED = 1013, ALL_SEED = 1 };
+
+/* Case number n of this length and head dimension: the rest is drawn, with a seed under which each value of one choice
+ * meets nearly each of every other (a test counts). Causal from the bottom right with fewer keys than queries has rows
+ * without a key. */
+static td_rung_case mixed(int length, int dim, int fixture, uint64_t seed, int n) {
+    const td_philox4 draw = td_philox(seed, 0, (uint64_t)n);
+    const int64_t *h = heads[draw.x[0] % HEADS];
+    int64_t T = lengths[length], d = head_dims[dim], keys = draw.x[0] & 64 ? T + h[3] : T - h[3];
+    td_rung_case c = {.layout = (td_layout)(draw.x[1] % TD_LAYOUTS), .wide_output = draw.x[1] / 64 % 4 == 0};
+    c.fixture = fixture >= 0 ? (td_fixture)fixture : (td_fixture)(draw.x[3] % TD_FIXTURES);
+    c.problem = (td_attention_problem){
+        h[0], h[1], h[2], T, keys > 0 ? keys : 1, d, 1 / sqrt((double)d), (td_mask)(draw.x[2] % TD_MASKS), 0};
+    return c;
+}
+
+static int few(int number, td_rung_case *out) {
+    static const int64_t affordable = 4096; /* T·d: an emulated access takes as long as thousands of real ones */
+    int n = number;
+    for (int length = 0; length < LENGTHS; length++)
+        for (int dim = 0; dim < HEAD_DIMS; dim++) {
+            if (lengths[length] > 1 && lengths[length] * head_dims[dim] > affordable) continue;
+            if (n-- > 0) continue;
+            *out = mixed(length, dim, -1, FEW_SEED, number);
+            return 1;
+        }
+    return 0;
+}
+
+static int all(int n, td_rung_case *out) {
+    if (n >= LENGTHS * HEAD_DIMS * TD_FIXTURES) return 0;
+    int length = n % LENGTHS, dim = n / LENGTHS % HEAD_DIMS, fixture = n / LENGTHS / HEAD_DIMS;
+    *out = mixed(length, dim, fixture, ALL_SEED, n);
+    return 1;
+}
+
+static int large(int n, td_rung_case *out) {
+    static const td_attention_problem problems[] = {
+        {8300, 16, 16, 1, 1, 128, 0.0883883476483184, TD_MASK_CAUSAL_TOP_LEFT, 0}, /* 132,800 heads > 65,535 */
+        {1, 1, 1, 8192, 512, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
+        {1, 1, 1, 512, 8192, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
+        {1, 1, 1, 8192, 8192, 16, 0.25, TD_MASK_CAUSAL_TOP_LEFT, 0},
+    };
+    if (n >= (int)(sizeof problems / sizeof *problems)) return 0;
+    *out = (td_rung_case){.problem = problems[n]};
+    return 1;
+}
+
+int td_rung_case_at(td_rung_set set, int n, td_rung_case *out) {
+    return set == TD_RUNGS_FEW ? few(n, out) : set == TD_RUNGS_ALL ? all(n, out) : large(n, out);
+}
+
+int td_rung_takes(const td_variant *variant, td_rung_set set) {
+    return td_op_is_attention(variant->op) && (set != TD_RUNGS_LARGE || variant->dtype == TD_F32);
+}
+
+td_status td_rung_check(const td_variant *variant, const td_rung_case *rung_case, const td_allocator *allocator,
+                        td_check_result *result, td_error *err) {
+    td_problem problem = {.op = variant->op, .attention = rung_case->problem};
+    td_check_options o = td_check_defaults(variant);
+    o.fixture = rung_case->fixture;
+    o.layout = rung_case->layout;
+    if (rung_case->wide_output) o.output_dtype = variant->dtype == TD_F32 ? TD_F64 : TD_F32;
+    return td_check(variant, &problem, &o, allocator, result, err);
+}

@@ -1,0 +1,28 @@
+/* The shapes to which every rung of gpu/ is held, on the emulator as on a GPU. */
+#ifndef TANDEM_CHECKS_RUNGS_H
+#define TANDEM_CHECKS_RUNGS_H
+
+#include "check.h"
+
+/* FEW: each length with each head dimension, but the long lengths with small ones alone; mask, layout, fixture and
+ * grouping of heads drawn, so that most of their pairs are met: what an emulator does in seconds. ALL: every length
+ * with every head dimension under every fixture, and every pair of all choices. LARGE: more blocks than a grid's y or z
+ * can have, and T = 8192. */
+typedef enum td_rung_set { TD_RUNGS_FEW = 0, TD_RUNGS_ALL, TD_RUNGS_LARGE, TD_RUNG_SETS } td_rung_set;
+
+typedef struct td_rung_case {
+    td_attention_problem problem;
+    td_fixture fixture;
+    td_layout layout;
+    int wide_output; /* outputs in the next wider dtype instead of the variant's own */
+} td_rung_case;
+
+/* Case number n of a set: 0 past the last. */
+int td_rung_case_at(td_rung_set set, int n, td_rung_case *out);
+/* LARGE is for float32 alone: the 16-bit twins of a rung are the same code. */
+int td_rung_takes(const td_variant *variant, td_rung_set set);
+/* td_check of one case. */
+td_status td_rung_check(const td_variant *variant, const td_rung_case *rung_case, const td_allocator *allocator,
+                        td_check_result *result, td_error *err);
+
+#endif

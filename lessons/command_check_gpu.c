@@ -1,0 +1,206 @@
+/* tandem check-gpu: every rung of gpu/ against the reference, over the shapes and the facts that kernels fail on. */
+#include "../checks/arguments.h"
+#include "../checks/bench.h"
+#include "../checks/facts.h"
+#include "../checks/file.h"
+#include "../checks/mirror.h"
+#include "../checks/progress.h"
+#include "../checks/provenance.h"
+#include "../checks/rungs.h"
+#include "../checks/text.h"
+#include "commands.h"
+#include <math.h>
+#include <string.h>
+
+static const td_option options[] = {
+    {"variant", "all", "all, or the name of a GPU's variant", "what is checked"},
+    {"shapes", "all", "all, few", "few: one shape in six, nothing large, facts alone; for a slow checker around it"},
+    {"backend", "cuda", "cuda, emulated", "where: emulated is slow, and wants SHAPES=few"},
+    {"out", "out/check-gpu/check_gpu.csv", "a file that can be written", "where the rows go, one a check"},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const char summary[] =
+    "Every variant that runs on a GPU against the double-precision reference, element by element: ragged lengths, head "
+    "dimensions that no vector divides, all masks, layouts and fixtures, grouped heads, 132,800 heads, T = 8192; and "
+    "small inputs whose answers are known. Exit status: 0 all pass, 1 one failed or nothing could be checked, 2 a bad "
+    "parameter, 3 no GPU.";
+
+/* What became of a variant's checks. */
+typedef struct tally {
+    int count[TD_SKIP + 1];
+    double worst; /* err/tol */
+    char where[96], reason[200];
+    double seconds;
+} tally;
+
+typedef struct scope {
+    td_backend backend;
+    const td_variant *only;
+    int few;
+    td_record *record;
+} scope;
+
+static td_status read_scope(const td_arguments *a, scope *s, td_error *err) {
+    const char *name = td_argument_text(a, "variant"), *shapes = td_argument_text(a, "shapes"),
+               *backend = td_argument_text(a, "backend");
+    char shown[48];
+    s->few = !strcmp(shapes, "few");
+    if (!s->few && strcmp(shapes, "all"))
+        return td_fail(err, TD_BAD_PARAM, "SHAPES=%s: must be all or few", td_shown(shapes, shown, sizeof shown));
+    s->backend = !strcmp(backend, "cuda") ? TD_CUDA : TD_EMULATED;
+    if (s->backend == TD_EMULATED && strcmp(backend, "emulated"))
+        return td_fail(err, TD_BAD_PARAM, "BACKEND=%s: must be cuda or emulated",
+                       td_shown(backend, shown, sizeof shown));
+    if (!strcmp(name, "all")) return TD_OK;
+    s->only = td_variant_find(name);
+    if (s->only && s->only->backend == s->backend && td_op_is_attention(s->only->op)) return TD_OK;
+    return td_fail(err, TD_BAD_PARAM, "VARIANT=%s: is no variant of attention on this backend; tandem list shows them",
+                   td_shown(name, shown, sizeof shown));
+}
+
+static void row(const scope *s, const td_variant *v, const td_attention_problem *a, const char *what, td_fixture f,
+                td_layout l) {
+    td_record_row(s->record);
+    td_record_text(s->record, "operation", td_operation_of(v->op)->name);
+    td_record_text(s->record, "variant", v->name);
+    td_record_text(s->record, "case", what);
+    const int64_t size[] = {a->B, a->Hq, a->Hkv, a->Tq, a->Tk, a->d};
+    static const char *const name[] = {"B", "Hq", "Hkv", "Tq", "Tk", "d"};
+    for (int k = 0; k < 6; k++) td_record_int(s->record, name[k], size[k]);
+    td_record_text(s->record, "mask", td_mask_name(a->mask));
+    td_record_text(s->record, "fixture", td_fixture_name(f));
+    td_record_text(s->record, "layout", td_layout_name(l));
+}
+
+static void verdict(const scope *s, tally *t, td_verdict v, double err_over_tol, const char *where,
+                    const char *reason) {
+    if (err_over_tol >= 0) td_record_real(s->record, "err_over_tol", err_over_tol);
+    td_record_text(s->record, "verdict", td_verdict_name(v));
+    td_record_text(s->record, "reason", reason);
+    t->count[v]++;
+    int first_fail = v == TD_FAIL && t->count[TD_FAIL] == 1;
+    if (first_fail || (!t->count[TD_FAIL] && err_over_tol > t->worst)) {
+        t->worst = err_over_tol;
+        snprintf(t->where, sizeof t->where, "%.95s", where);
+        snprintf(t->reason, sizeof t->reason, "%.199s", first_fail ? reason : "");
+    }
+}
+
+static td_status check_shape(const scope *s, const td_variant *v, const td_rung_case *c, tally *t, td_error *err) {
+    td_check_result r;
+    td_status status = td_rung_check(v, c, NULL, &r, err);
+    if (status) return status;
+    const td_attention_problem *a = &c->problem;
+    const td_comparison *w = &r.output[td_check_worst(&r)];
+    char where[96], reason[260];
+    snprintf(where, sizeof where, "Tq=%lld Tk=%lld d=%lld %s %s %s", (long long)a->Tq, (long long)a->Tk,
+             (long long)a->d, td_mask_name(a->mask), td_fixture_name(c->fixture), td_layout_name(c->layout));
+    snprintf(reason, sizeof reason, "%s", r.reason);
+    if (r.verdict == TD_FAIL && !r.reason[0])
+        snprintf(reason, sizeof reason, "%s (%lld,%lld,%lld,%lld) is %.9g, not %.9g (tolerance %.2g)",
+                 r.output_name[td_check_worst(&r)], (long long)w->worst[0], (long long)w->worst[1],
+                 (long long)w->worst[2], (long long)w->worst[3], w->got, w->want, w->tol);
+    row(s, v, a, "shape", c->fixture, c->layout);
+    verdict(s, t, r.verdict, r.outputs ? w->err_over_tol : -1, where, reason);
+    return TD_OK;
+}
+
+static td_status check_fact(const scope *s, const td_variant *v, const td_fact *f, int neighbour, tally *t,
+                            td_error *err) {
+    td_verdict result;
+    char reason[200] = "", where[96];
+    td_status status = td_fact_check(f, neighbour, v, NULL, &result, reason, err);
+    if (status) return status;
+    td_attention_problem a = td_fact_problem(f, neighbour);
+    snprintf(where, sizeof where, "%s, d=%lld", f->name, (long long)a.d);
+    row(s, v, &a, f->name, TD_FIXTURE_NORMAL, TD_LAYOUT_CONTIGUOUS);
+    td_record_text(s->record, "fixture", "fact");
+    verdict(s, t, result, -1, where, reason);
+    return TD_OK;
+}
+
+static td_status check_variant(const scope *s, const td_variant *v, tally *t, td_error *err) {
+    td_rung_case c;
+    const td_fact *f;
+    td_status status = TD_OK;
+    double began = td_now();
+    *t = (tally){.worst = -1};
+    for (int set = s->few ? TD_RUNGS_FEW : TD_RUNGS_ALL; set <= (s->few ? TD_RUNGS_FEW : TD_RUNGS_LARGE); set++)
+        for (int n = 0; td_rung_takes(v, (td_rung_set)set) && td_rung_case_at((td_rung_set)set, n, &c) && !status; n++)
+            status = check_shape(s, v, &c, t, err);
+    for (int i = 0; (f = td_fact_at(v->op, i)) && !status; i++)
+        for (int n = 0; n < (s->few ? 2 : TD_FACT_NEIGHBOURS) && !status; n++) status = check_fact(s, v, f, n, t, err);
+    t->seconds = td_now() - began;
+    return status;
+}
+
+static void print(const td_variant *v, const tally *t) {
+    printf("%-34s %6d %9d %6d %6d  ", v->name, t->count[TD_PASS], t->count[TD_MARGINAL], t->count[TD_FAIL],
+           t->count[TD_SKIP]);
+    if (t->worst >= 0) printf("%8.3g", t->worst);
+    printf("  %5.1f s  %s%s%s\n", t->seconds, t->where, t->reason[0] ? ": " : "", t->reason);
+    fflush(stdout);
+}
+
+static int is_wanted(const scope *s, const td_variant *v) {
+    return s->only ? v == s->only : v->backend == s->backend && td_op_is_attention(v->op) && !v->mistake;
+}
+
+/* A variant of which nothing passed was not checked, whatever the reasons. */
+static td_status check_all(scope *s, td_error *err) {
+    const td_variant *v;
+    int checked = 0, wrong = 0, empty = 0, checks = 0;
+    printf("%-34s %6s %9s %6s %6s  %8s  %7s  %s\n", "variant", "PASS", "MARGINAL", "FAIL", "SKIP", "err/tol", "time",
+           "worst at");
+    for (int i = 0; (v = td_variant_at(i)); i++) {
+        tally t;
+        if (!is_wanted(s, v)) continue;
+        td_status status = check_variant(s, v, &t, err);
+        if (status) return status;
+        print(v, &t);
+        checked++;
+        checks += t.count[TD_PASS] + t.count[TD_MARGINAL] + t.count[TD_FAIL];
+        wrong += t.count[TD_FAIL] > 0;
+        empty += t.count[TD_PASS] + t.count[TD_MARGINAL] == 0;
+    }
+    printf("%d variants, %d checks: %d variants with a FAIL\n", checked, checks, wrong);
+    if (checked == 0) return td_fail(err, TD_WRONG, "this build has no variants for that backend: nothing was checked");
+    if (wrong) return td_fail(err, TD_WRONG, "%d of %d variants gave a wrong answer", wrong, checked);
+    return empty ? td_fail(err, TD_WRONG, "%d of %d variants could not be checked at all", empty, checked) : TD_OK;
+}
+
+static td_status check(const td_arguments *arguments, td_error *err) {
+    scope s = {.only = NULL};
+    const td_device *device;
+    const char *path = td_argument_text(arguments, "out");
+    char replay[512];
+    td_status status;
+    if ((status = read_scope(arguments, &s, err)) || (status = td_file_probe(path, err))) return status;
+    if ((status = td_device_for(s.backend, &device, err))) {
+        printf("SKIP: %s\n", err->message);
+        return status;
+    }
+    printf("device  %s%s%s\n", device->name, device->driver[0] ? ", driver " : "", device->driver);
+    if (!(s.record = td_record_new())) return td_fail(err, TD_NO_MEMORY, "no memory for the record");
+    status = check_all(&s, err);
+    td_arguments_replay(arguments, replay, sizeof replay);
+    td_record_provenance_of(s.record, device, replay);
+    td_error lost;
+    td_status written = td_record_write_csv(s.record, path, status ? &lost : err);
+    td_record_delete(s.record);
+    if (!written) printf("data: %s\n", path);
+    return status ? status : written;
+}
+
+int td_command_check_gpu(int argc, char **argv) {
+    td_error err = {TD_OK, ""};
+    td_arguments arguments;
+    td_status s = td_arguments_parse(&arguments, "check-gpu", options, argc, argv, &err);
+    if (s == TD_OK && arguments.help) {
+        td_arguments_help(&arguments, summary);
+        return TD_EXIT_OK;
+    }
+    if (s == TD_OK) s = check(&arguments, &err);
+    return s == TD_OK ? TD_EXIT_OK : td_exit_with("check-gpu", &err);
+}
