@@ -23,8 +23,8 @@ endef
 quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 parameters = $(foreach v,$(given),$(call quote,$v=$(value $v)))
 
-goals := all help list check check-gpu sanitize-gpu sweep resources bench bench-cpu bench-gpu-peers test lint \
-	readme clean
+goals := all help list check check-gpu sanitize-gpu sweep resources bench bench-cpu bench-gpu-peers record-gpu test \
+	lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
 all: ## compile build/tandem and build/libtandem.so
@@ -58,6 +58,8 @@ bench-cpu: all ## time the CPU's attention beside OpenBLAS, in turn
 	$(measured) bench-cpu $(parameters)
 bench-gpu-peers: all ## time the GPU's attention beside PyTorch's, in turn
 	$(if $(VERBOSE),,@)python3 checks/peers/sdpa.py $(BUILD)/libtandem.so out/gpu_peers.csv --commit "$$(cat $(BUILD)/commit)"
+record-gpu: all ## measure on a GPU what lessons 1 to 3 show where there is none
+	$(if $(VERBOSE),,@)sh plots/record_gpu.sh
 
 ##@ Work on Tandem; SAN=1 adds the sanitizers, VERBOSE=1 shows every command
 # Criterion runs tests side by side: OpenMP's waiting threads must sleep, or they spin away the others' cores.

@@ -6,6 +6,7 @@
 #include "../checks/provenance.h"
 #include "../gpu/launches.h"
 #include "commands.h"
+#include "recorded.h"
 #include <math.h>
 #include <string.h>
 
@@ -151,6 +152,10 @@ static td_status resources(const td_arguments *arguments, td_error *err) {
     s = v ? variant_rows(record, v, &problem, &wrong, err) : all_rows(record, &problem, gpu, &wrong, err);
     if (!s) {
         td_record_print(record, columns, stdout);
+        if (!gpu && !v && problem.op == TD_OP_ATTENTION_FORWARD) {
+            printf("\n");
+            td_recorded_show("gpu_resources", columns);
+        }
         td_arguments_replay(arguments, replay, sizeof replay);
         td_record_provenance_of(record, gpu, replay);
         s = td_record_write_csv(record, path, err);
