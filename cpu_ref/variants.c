@@ -15,6 +15,8 @@ const td_variant *const td_cpu_variants[] = {
     &td_attention_forward_dense_fp16,
     &td_attention_forward_online_fp16,
     &td_attention_forward_online_f32_fast,
+    &td_attention_forward_online_keys_outer_f32,
+    &td_attention_forward_online_queries_outer_f32,
     &td_attention_backward_dense_f64,
     &td_attention_backward_recompute_f64,
     &td_attention_backward_dense_f32,

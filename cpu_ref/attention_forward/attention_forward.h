@@ -11,6 +11,7 @@ extern const td_variant td_attention_forward_dense_f32, td_attention_forward_onl
 extern const td_variant td_attention_forward_dense_bf16, td_attention_forward_online_bf16;
 extern const td_variant td_attention_forward_dense_fp16, td_attention_forward_online_fp16;
 extern const td_variant td_attention_forward_online_f32_fast;
+extern const td_variant td_attention_forward_online_keys_outer_f32, td_attention_forward_online_queries_outer_f32;
 
 enum {
     TD_ONLINE_DEFAULT_BLOCK = 64,

@@ -121,14 +121,14 @@ Test(attention_forward, sixteen_bit_twins_round_where_they_say) {
     }
 }
 
-Test(attention_forward, online_workspace_is_below_one_percent_of_the_scores) {
+Test(attention_forward, online_workspace_is_below_two_percent_of_the_scores) {
     const td_variant *v;
     omp_set_num_threads(1000); /* asking for threads that the machine lacks costs no memory */
     for (int k = 0; (v = attention_forward_variant(k)); k++)
         for (int64_t d = 64; v->workspace_tag == TD_MEM_WORKSPACE && d <= 256; d *= 2) {
             td_problem p = {.op = TD_OP_ATTENTION_FORWARD, .attention = {1, 1, 1, 16384, 16384, d, 1, TD_MASK_NONE, 0}};
             double scores = 16384.0 * 16384.0 * (double)td_dtype_size(v->dtype);
-            cr_assert_leq((double)v->workspace_bytes(&p), 0.01 * scores, "%s, d = %ld", v->name, (long)d);
+            cr_assert_leq((double)v->workspace_bytes(&p), 0.02 * scores, "%s, d = %ld", v->name, (long)d);
         }
     for (int k = 0; (v = attention_forward_variant(k)); k++) {
         td_problem p = {.op = TD_OP_ATTENTION_FORWARD, .attention = {2, 4, 2, 33, 65, 8, 1, TD_MASK_NONE, 0}};
