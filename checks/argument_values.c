@@ -45,6 +45,12 @@ td_status td_argument_int(const td_arguments *arguments, const char *name, int64
     return TD_OK;
 }
 
+td_status td_argument_int_or(const td_arguments *arguments, const char *name, int64_t low, int64_t high,
+                             int64_t fallback, int64_t *out, td_error *err) {
+    *out = fallback;
+    return td_arguments_given(arguments, name) ? td_argument_int(arguments, name, low, high, out, err) : TD_OK;
+}
+
 td_status td_argument_ints(const td_arguments *arguments, const char *name, int64_t low, int64_t high, int64_t *out,
                            int max, int *count, td_error *err) {
     const char *text = td_argument_text(arguments, name), *at = text;

@@ -39,6 +39,9 @@ void td_arguments_replay(const td_arguments *arguments, char *out, int size);
 const char *td_argument_text(const td_arguments *arguments, const char *name);
 td_status td_argument_int(const td_arguments *arguments, const char *name, int64_t low, int64_t high, int64_t *out,
                           td_error *err);
+/* The same, or `fallback` if it was not given. */
+td_status td_argument_int_or(const td_arguments *arguments, const char *name, int64_t low, int64_t high,
+                             int64_t fallback, int64_t *out, td_error *err);
 /* A comma list of at most `max` integers: "32,64,128". */
 td_status td_argument_ints(const td_arguments *arguments, const char *name, int64_t low, int64_t high, int64_t *out,
                            int max, int *count, td_error *err);

@@ -5,5 +5,6 @@ const td_lesson *const td_lessons[] = {
     &td_lesson_measure,
     &td_lesson_roofline,
     &td_lesson_online_softmax,
+    &td_lesson_flash_forward,
     NULL,
 };

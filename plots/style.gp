@@ -31,8 +31,12 @@ set datafile missing ""
 
 # Okabe & Ito's palette: told apart by colour-blind readers too. One name, one colour, in every plot.
 ink = "#222222"; pale = "#bbbbbb"
-colour(name) = name eq "f64" ? "#222222" : name eq "f32" ? "#0072b2" : name eq "fp16" ? "#009e73" : \
-    name eq "bf16" ? "#d55e00" : name[1:5] eq "dense" ? "#d55e00" : name[1:6] eq "online" ? "#0072b2" : "#cc79a7"
+colour_of(name) = name eq "f64" ? "#222222" : name eq "f32" ? "#0072b2" : name eq "fp16" ? "#009e73" : \
+    name eq "bf16" ? "#d55e00" : name[1:5] eq "dense" ? "#d55e00" : name[1:6] eq "cublas" ? "#e69f00" : \
+    name[1:11] eq "online_warp" ? "#56b4e9" : name[1:16] eq "online_registers" ? "#009e73" : \
+    name[1:6] eq "online" ? "#0072b2" : "#cc79a7"
+# A rung has one colour on a GPU and under the emulator.
+colour(name) = colour_of(name[1:4] eq "gpu_" || name[1:4] eq "emu_" ? name[5:*] : name)
 
 set border 3 linewidth 1 linecolor rgb ink
 set tics nomirror out scale 0.6 textcolor rgb ink

@@ -26,13 +26,6 @@ static const td_option options[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-/* TQ, TK, HKV: the value given, or `fallback`. */
-static td_status int_or(const td_arguments *arguments, const char *name, int64_t low, int64_t high, int64_t fallback,
-                        int64_t *out, td_error *err) {
-    *out = fallback;
-    return td_arguments_given(arguments, name) ? td_argument_int(arguments, name, low, high, out, err) : TD_OK;
-}
-
 static td_status read_options(const td_arguments *arguments, td_lesson_3 *lesson, td_error *err) {
     td_attention_problem *a = &lesson->problem.attention;
     lesson->arguments = arguments;
@@ -40,12 +33,12 @@ static td_status read_options(const td_arguments *arguments, td_lesson_3 *lesson
     int64_t T, seed;
     td_status status;
     if ((status = td_argument_int(arguments, "t", 0, 65536, &T, err))) return status;
-    if ((status = int_or(arguments, "tq", 0, 65536, T, &a->Tq, err))) return status;
-    if ((status = int_or(arguments, "tk", 0, 65536, T, &a->Tk, err))) return status;
+    if ((status = td_argument_int_or(arguments, "tq", 0, 65536, T, &a->Tq, err))) return status;
+    if ((status = td_argument_int_or(arguments, "tk", 0, 65536, T, &a->Tk, err))) return status;
     if ((status = td_argument_int(arguments, "d", 1, 256, &a->d, err))) return status;
     if ((status = td_argument_int(arguments, "b", 1, 64, &a->B, err))) return status;
     if ((status = td_argument_int(arguments, "h", 1, 256, &a->Hq, err))) return status;
-    if ((status = int_or(arguments, "hkv", 1, 256, a->Hq, &a->Hkv, err))) return status;
+    if ((status = td_argument_int_or(arguments, "hkv", 1, 256, a->Hq, &a->Hkv, err))) return status;
     if ((status = td_argument_mask(arguments, "mask", &a->mask, err))) return status;
     a->scale = 1 / sqrt((double)a->d);
     if (td_arguments_given(arguments, "scale") &&

@@ -1,0 +1,150 @@
+/* make lesson-4: FlashAttention's forward pass, from the formula to a kernel. The text is in lesson.md; the kernels are
+ * in gpu/ and cpu_ref/. */
+#include "../../checks/ceilings.h"
+#include "lesson_4.h"
+#include <math.h>
+#include <string.h>
+
+static const td_option options[] = {
+    {"t", "96", "integer, 0 to 256", "sequence length of what is emulated; TQ and TK default to it"},
+    {"tq", "", "integer, 0 to 256", "queries"},
+    {"tk", "", "integer, 0 to 256", "keys"},
+    {"d", "64", "integer, 1 to 256", "head dimension"},
+    {"b", "1", "integer, 1 to 8", "sequences"},
+    {"h", "1", "integer, 1 to 16", "query heads"},
+    {"hkv", "", "integer, 1 to 16, dividing H", "key/value heads; default H"},
+    {"dtype", "f32", "f32, bf16 or fp16", "type of the rungs' inputs"},
+    {"block", "16,32,64,128,256,512", "integers, 1 or more, separated by commas", "keys in a block"},
+    {"mask", "none", "none, causal (= causal-top-left), causal-top-left or causal-bottom-right",
+     "which keys a query may read"},
+    {"scale", "", "a finite number", "factor of the scores; default 1/sqrt(D)"},
+    {"seed", "1", "integer, 0 or more", "seed of the inputs"},
+    {"seeds", "4", "integer, 1 to 1000", "seeds in the error sweep"},
+    {"memory", "", "integer, 1 to 1048576", "MiB that attention may have; default the GPU's own, or 64 with no GPU"},
+    {"gpu-t", "4096", "integer, 1 to 65536", "on a GPU: sequence length"},
+    {"gpu-b", "4", "integer, 1 to 64", "on a GPU: sequences"},
+    {"gpu-h", "16", "integer, 1 to 256", "on a GPU: heads"},
+    {"out", "out", "a folder that can be written", "where CSV files and plots go"},
+    {NULL, NULL, NULL, NULL},
+};
+
+static td_status read_shapes(const td_arguments *arguments, td_lesson_4 *lesson, td_error *err) {
+    td_attention_problem *a = &lesson->problem.attention, *large = &lesson->large.attention;
+    td_status status;
+    int64_t T;
+    if ((status = td_argument_int(arguments, "t", 0, 256, &T, err))) return status;
+    if ((status = td_argument_int_or(arguments, "tq", 0, 256, T, &a->Tq, err))) return status;
+    if ((status = td_argument_int_or(arguments, "tk", 0, 256, T, &a->Tk, err))) return status;
+    if ((status = td_argument_int(arguments, "d", 1, 256, &a->d, err))) return status;
+    if ((status = td_argument_int(arguments, "b", 1, 8, &a->B, err))) return status;
+    if ((status = td_argument_int(arguments, "h", 1, 16, &a->Hq, err))) return status;
+    if ((status = td_argument_int_or(arguments, "hkv", 1, 16, a->Hq, &a->Hkv, err))) return status;
+    if ((status = td_argument_mask(arguments, "mask", &a->mask, err))) return status;
+    a->scale = 1 / sqrt((double)a->d);
+    if (td_arguments_given(arguments, "scale") &&
+        (status = td_argument_real(arguments, "scale", -1e30, 1e30, &a->scale, err)))
+        return status;
+    lesson->large = lesson->problem;
+    if ((status = td_argument_int(arguments, "gpu-t", 1, 65536, &large->Tq, err))) return status;
+    if ((status = td_argument_int(arguments, "gpu-b", 1, 64, &large->B, err))) return status;
+    if ((status = td_argument_int(arguments, "gpu-h", 1, 256, &large->Hq, err))) return status;
+    large->Tk = large->Tq, large->Hkv = large->Hq;
+    status = td_problem_validate(&lesson->problem, err);
+    return status ? status : td_problem_validate(&lesson->large, err);
+}
+
+static td_status read_options(const td_arguments *arguments, td_lesson_4 *lesson, td_error *err) {
+    lesson->arguments = arguments;
+    lesson->problem.op = TD_OP_ATTENTION_FORWARD;
+    int64_t seed;
+    td_status status = read_shapes(arguments, lesson, err);
+    if (status) return status;
+    if ((status = td_argument_dtype(arguments, "dtype", &lesson->dtype, err))) return status;
+    if (lesson->dtype == TD_F64)
+        return td_fail(err, TD_BAD_PARAM, "DTYPE = f64: no rung takes it; legal are f32, bf16 and fp16");
+    if ((status =
+             td_argument_ints(arguments, "block", 1, 1 << 20, lesson->block, TD_LESSON_4_BLOCKS, &lesson->blocks, err)))
+        return status;
+    if ((status = td_argument_int(arguments, "seed", 0, INT64_MAX, &seed, err))) return status;
+    lesson->seed = (uint64_t)seed;
+    if ((status = td_argument_int_or(arguments, "memory", 1, 1 << 20, 0, &lesson->memory_mib, err))) return status;
+    return td_argument_int(arguments, "seeds", 1, 1000, &lesson->seeds, err);
+}
+
+static void header(const td_lesson_4 *lesson) {
+    const td_attention_problem *a = &lesson->problem.attention;
+    td_error why = {TD_OK, ""};
+    const td_device *gpu = td_cuda_device(&why);
+    td_machine machine;
+    td_machine_read(&machine);
+    char device[480], shape[160];
+    if (gpu)
+        snprintf(device, sizeof device, "%s, driver %s; emulator on %s", gpu->name, gpu->driver, machine.device);
+    else
+        snprintf(device, sizeof device, "emulator on %s; %s", machine.device, why.message);
+    snprintf(shape, sizeof shape, "B=%lld Hq=%lld Hkv=%lld Tq=%lld Tk=%lld d=%lld, scale %.6g", (long long)a->B,
+             (long long)a->Hq, (long long)a->Hkv, (long long)a->Tq, (long long)a->Tk, (long long)a->d, a->scale);
+    td_lesson_header(lesson->arguments, device, shape);
+}
+
+const td_variant *td_lesson_4_rung(const td_lesson_4 *lesson, td_backend backend, int i) {
+    const td_variant *const *table = backend == TD_CUDA ? td_cuda_variants : td_emulated_variants;
+    for (; *table; table++)
+        if ((*table)->op == TD_OP_ATTENTION_FORWARD && (*table)->dtype == lesson->dtype && i-- == 0) return *table;
+    return NULL;
+}
+
+static const td_question self_test[] = {
+    {"FlashAttention never writes the T x T matrix. Is it an approximation, and does it do less arithmetic?",
+     "Neither. Every allowed key takes part with its exact weight; the running maximum and sum hold all that the "
+     "softmax needs of the row, and only the order of the additions differs. The 4 d operations a pair are all there "
+     "still, so time grows with T squared. What shrinks is the traffic, and the memory from T squared to T."},
+    {"Two kernels both work in blocks. One keeps a block of keys and walks the queries, the other keeps a block of "
+     "queries and walks the keys. Which differences did the table count?",
+     "With keys outside, the state of every query (O, m, l) travels to memory and back at every block, O is divided "
+     "and multiplied again each time, and only B x H pieces are independent. With queries outside the state stays on "
+     "the chip, one division a row ends it, and every block of queries is a piece: enough of them to fill the GPU. "
+     "That is what FlashAttention-2 adds to tiling."},
+    {"A block of 256 keys is legal and needs fewer barriers than one of 64. Why may it be slower?",
+     "A multiprocessor holds as many blocks of threads as its shared memory and registers allow. Twice the keys is "
+     "twice the shared memory, so fewer blocks are there to work while one waits at a barrier or for memory. The "
+     "bytes it reads are the same: only more queries a block would lower them."},
+    {"A kernel works in base 2 inside and returns LSE = m + log2(l). Its O passes every test. What breaks?",
+     "Everything that uses LSE: backward recomputes P as exp(S - LSE), and two parts of a row are merged by "
+     "exp(LSE). The merge table shows how wrong. Convert once, at the end: LSE = (m + log2 l) ln 2."},
+    {"All forward tests pass. May the kernel be used for training?",
+     "Not yet: backward, the mask in it, tails, strided inputs and other lengths are kernels and tests of their own. "
+     "The next lesson plants a fault that forward cannot see."},
+};
+
+static td_status run(const td_arguments *arguments, td_error *err) {
+    td_lesson_4 lesson;
+    memset(&lesson, 0, sizeof lesson);
+    td_status status = read_options(arguments, &lesson, err);
+    if (status) return status;
+    header(&lesson);
+    int chosen = td_lesson_4_predict_block();
+    if ((status = td_lesson_4_show_demands(&lesson, err))) return status;
+    if ((status = td_lesson_4_show_merge(&lesson, err))) return status;
+    if ((status = td_lesson_4_show_rungs(&lesson, err))) return status;
+    if ((status = td_lesson_4_show_ladder(&lesson, err))) return status;
+    if ((status = td_lesson_4_show_ladder_gpu(&lesson, err))) return status;
+    if ((status = td_lesson_4_show_traffic(&lesson, err))) return status;
+    if ((status = td_lesson_4_show_loops(&lesson, err))) return status;
+    if ((status = td_lesson_4_show_blocks(&lesson, chosen, err))) return status;
+    if ((status = td_lesson_4_show_memory(&lesson, err))) return status;
+    if ((status = td_lesson_4_show_scaling(&lesson, err))) return status;
+    td_lesson_text(4, "What it means");
+    td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
+    td_lesson_text(4, "Next");
+    if (lesson.failed) return td_fail(err, TD_WRONG, "%d verdict(s) FAIL: see the tables above", lesson.failed);
+    return TD_OK;
+}
+
+const td_lesson td_lesson_flash_forward = {
+    .number = 4,
+    .name = "flash_forward",
+    .concept = "attention on a GPU, from the formula to the kernel",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,76 @@
+/* Lesson 4 on small shapes, driven as a learner does: it ends well, counts what its formulas say, and writes its files.
+ */
+#include "../../checks/record.h"
+#include "../support.h"
+
+static void run(support_result *r, const char *folder, char *shape, char *more) {
+    char out[96];
+    snprintf(out, sizeof out, "OUT=%s", folder);
+    support_tandem(NULL, r, "lesson", "4", shape, more, "D=16", "SEEDS=1", "MEMORY=1", out);
+}
+
+static void says(const support_result *r, const char *text) {
+    cr_expect_not_null(strstr(r->out, text), "%s", text);
+}
+
+Test(lesson_4, runs_to_its_end_and_writes_what_it_says) {
+    char folder[64];
+    support_folder(folder);
+    support_result r;
+    run(&r, folder, "T=17", "BLOCK=16,24,64");
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_assert_str_empty(r.err);
+    says(&r, "emu_online_tiled_f32");
+    says(&r, "equal");
+    says(&r, "refused");
+    says(&r, "block = 24");
+    says(&r, "(b) unchanged");
+    says(&r, "Self-test");
+    cr_expect_null(strstr(r.out, "the text is missing"));
+    static const char *const files[] = {"lesson-4/ladder_counts.csv", "lesson-4/traffic_vs_T.csv", "lesson-4/loops.csv",
+                                        "lesson-4/error_vs_block.csv", "lesson-4/memory_vs_T.csv"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        cr_expect_eq(access(support_path(folder, files[i]), R_OK), 0, "%s", files[i]);
+    support_folder_remove(folder);
+}
+
+/* By hand, T = 2, d = 16, float32, causal: 3 pairs. Dense: 3·2·16 floats for the scores, 3·3 for the softmax, 3·2·16
+ * for the values. A warp a query: Q's 2 rows and 2·3 rows of K and V. Sixteen queries a tile: 2 rows and 2·2. */
+Test(lesson_4, counts_are_those_by_hand) {
+    static const struct {
+        const char *variant;
+        double read;
+    } want[] = {{"emu_dense_f32", 4 * (96 + 9 + 96)},
+                {"emu_online_warp_f32", 4 * (32 + 96)},
+                {"emu_online_tiled_f32", 4 * (32 + 64)}};
+    char folder[64];
+    td_record *record;
+    support_folder(folder);
+    support_result r;
+    run(&r, folder, "T=2", "MASK=causal");
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "lesson-4/ladder_counts.csv"), NULL), TD_OK);
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
+        int found = 0;
+        for (int i = 0; i < td_record_rows(record); i++) {
+            if (strcmp(td_record_get_text(record, i, "variant"), want[k].variant)) continue;
+            found++;
+            cr_expect_eq(td_record_get(record, i, "global_bytes_read"), want[k].read, "%s", want[k].variant);
+        }
+        cr_expect_eq(found, 1, "%s", want[k].variant);
+    }
+    td_record_delete(record);
+    support_folder_remove(folder);
+}
+
+Test(lesson_4, refuses_what_no_rung_takes) {
+    char folder[64];
+    support_folder(folder);
+    support_result r;
+    run(&r, folder, "T=17", "DTYPE=f64");
+    cr_expect_eq(r.status, 2);
+    cr_expect_not_null(strstr(r.err, "DTYPE = f64"), "%s", r.err);
+    run(&r, folder, "T=257", "DTYPE=f32");
+    cr_expect_eq(r.status, 2);
+    support_folder_remove(folder);
+}
