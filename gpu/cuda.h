@@ -20,6 +20,11 @@ static __device__ __forceinline__ void td_store4(float *p, float4 v) {
     *(float4 *)p = v;
 }
 
+static __device__ __forceinline__ void td_atomic_add4(float *p, float4 v) {
+    asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
+                 : "memory");
+}
+
 static __device__ __forceinline__ float td_exp2(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

@@ -13,11 +13,12 @@ const td_variant *const td_cuda_variants[] = {
     &TD_GPU(attention_forward_online_warp_bf16), &TD_GPU(attention_forward_online_warp_fp16),
     &TD_GPU(attention_forward_online_tiled_f32), &TD_GPU(attention_forward_online_tiled_bf16),
     &TD_GPU(attention_forward_online_tiled_fp16),
-    // attention backward: dense, atomics, two passes
+    // attention backward: dense, atomics, two passes, tiled for registers
     &TD_GPU(attention_backward_dense_f32), &TD_GPU(attention_backward_dense_bf16),
     &TD_GPU(attention_backward_dense_fp16), &TD_GPU(attention_backward_atomic_f32),
     &TD_GPU(attention_backward_atomic_bf16), &TD_GPU(attention_backward_atomic_fp16),
     &TD_GPU(attention_backward_two_pass_f32), &TD_GPU(attention_backward_two_pass_bf16),
-    &TD_GPU(attention_backward_two_pass_fp16),
+    &TD_GPU(attention_backward_two_pass_fp16), &TD_GPU(attention_backward_registers_f32),
+    &TD_GPU(attention_backward_registers_two_pass_f32),
     NULL, // the last
 };

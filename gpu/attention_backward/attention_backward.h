@@ -16,6 +16,7 @@
 TD_BACKWARD_DECLARE(backward_dense);
 TD_BACKWARD_DECLARE(backward_atomic);
 TD_BACKWARD_DECLARE(backward_two_pass);
+extern "C" const td_variant TD_GPU(attention_backward_registers_f32), TD_GPU(attention_backward_registers_two_pass_f32);
 
 /* What every kernel receives. Query i may read key j iff j ≤ i + diagonal. */
 struct td_backward {
@@ -94,11 +95,25 @@ template <typename T> td_status td_rowsum_launch(const td_backward &w, void *str
     return TD_LAUNCH(err, (td_rowsum<T>), dim3((unsigned)((w.B * w.Hq * w.Tq + 7) / 8)), dim3(256), 0, stream, w);
 }
 
+/* The output dQ = scale · sums, from a float matrix with rows of `width`; a thread an element. */
+template <int UNUSED> __global__ void td_store_sums(const td_backward w, const float *sums, int width) {
+    int64_t e = (int64_t)blockIdx.x * 256 + threadIdx.x, row = e / w.d, c = e % w.d;
+    if (e >= w.B * w.Hq * w.Tq * w.d) return;
+    td_set(&w.t[TD_DQ], row / w.Tq / w.Hq, row / w.Tq % w.Hq, row % w.Tq, c, w.scale * sums[row * width + c]);
+}
+
+static inline td_status td_store_sums_launch(const td_backward &w, const float *sums, int width, void *stream,
+                                             td_error *err) {
+    if (!w.t[TD_DQ].data) return TD_OK;
+    dim3 grid((unsigned)((w.B * w.Hq * w.Tq * w.d + 255) / 256));
+    return TD_LAUNCH(err, (td_store_sums<0>), grid, dim3(256), 0, stream, w, sums, width);
+}
+
 /* One variant a dtype, NAME_f32, NAME_bf16 and NAME_fp16, from run<T>. P and dS stay float; results are rounded once.
  */
 #define TD_BACKWARD_VARIANT(NAME, type, T, DTYPE, BYTES, IDEA, LIMITS, TAG, SUPPORTS, WORKSPACE)                       \
-    static td_status run_##type(const td_problem *problem, const td_tensor *tensors, void *workspace, void *stream,    \
-                                td_error *err) {                                                                       \
+    static td_status run_##NAME##_##type(const td_problem *problem, const td_tensor *tensors, void *workspace,         \
+                                         void *stream, td_error *err) {                                                \
         td_status s = td_backward_inputs(tensors, DTYPE, err);                                                         \
         return s ? s : run<T>(problem, tensors, (float *)workspace, stream, err);                                      \
     }                                                                                                                  \
@@ -114,7 +129,7 @@ template <typename T> td_status td_rowsum_launch(const td_backward &w, void *str
         .workspace_tag = TAG,                                                                                          \
         .supports = SUPPORTS,                                                                                          \
         .workspace_bytes = WORKSPACE,                                                                                  \
-        .run = run_##type,                                                                                             \
+        .run = run_##NAME##_##type,                                                                                    \
         .flops = td_attention_backward_flops,                                                                          \
         .bytes = BYTES,                                                                                                \
     }

@@ -103,6 +103,9 @@ static __forceinline__ T __shfl_down_sync(unsigned mask, T value, int by, int wi
 static __forceinline__ float atomicAdd(float *p, float value) {
     return td_emulated_add_float(p, value);
 }
+static __forceinline__ void td_atomic_add4(float *p, float4 v) {
+    atomicAdd(p, v.x), atomicAdd(p + 1, v.y), atomicAdd(p + 2, v.z), atomicAdd(p + 3, v.w);
+}
 static __forceinline__ int atomicAdd(int *p, int value) {
     return td_emulated_add_int(p, value);
 }
