@@ -39,6 +39,8 @@ static inline __attribute__((always_inline)) void touch(const void *p, size_t by
         td_emu_host_access(address);
         return;
     }
+    if (__builtin_expect(--t->patience == 0, 0))
+        td_emu_wrong(t, "waits: %d accesses with no barrier or warp operation", TD_PATIENCE);
     if (__builtin_expect(t->counting, 0)) td_emu_note(t, address, bytes, kind, site);
     const td_worker *w = t->worker;
     size_t offset = address - (uintptr_t)td_device_memory.data;

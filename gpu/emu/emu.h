@@ -6,9 +6,8 @@
  * address of global or shared memory with no barrier between (a race, unless both read or both are atomic); an access
  * outside what the kernel may touch; one that is not aligned to its size; a read of a byte that nobody wrote; a barrier
  * or warp operation that not all its threads reach; more threads or shared memory than a block may have.
- * Of what a kernel may not do this much stays unseen: an index that leaves one __shared__ array by way of a pointer and
- * stays among the others; a loop that waits for another thread to write, which here waits forever, since threads change
- * places at barriers and warp operations alone. */
+ * So is a loop that waits for another thread without end: threads change places at barriers and warp operations alone.
+ * Unseen stays an index that leaves one __shared__ array by way of a pointer and lands in another. */
 #ifndef TANDEM_GPU_EMU_H
 #define TANDEM_GPU_EMU_H
 

@@ -18,7 +18,8 @@ enum {
     TD_SHARED_SLOT = 256 * 1024, /* address space of one block's dynamic shared memory */
     TD_WORKERS = 256,            /* host threads, at most */
     TD_STACK = 64 * 1024,
-    TD_NAME = 64, /* of a kernel */
+    TD_PATIENCE = 1 << 26, /* accesses of a thread between two synchronisations: more are a loop without end */
+    TD_NAME = 64,          /* of a kernel */
     TD_MESSAGE = 320
 };
 
@@ -47,6 +48,7 @@ typedef struct td_thread {
     uint64_t many;    /* stamp of accesses by several blocks of the launch */
     uint32_t bit;     /* of its lane */
     int index, lane, warp;
+    int patience; /* accesses that it has left until it must synchronise */
     bool counting;
     struct td_worker *worker;
     unsigned id[3];

@@ -40,6 +40,7 @@ static __attribute__((noinline)) void begin(td_thread *t) {
 
 static _Noreturn void enter(td_thread *t) {
     td_running = t;
+    t->patience = TD_PATIENCE;
     if (t->fresh) begin(t);
     jump(t->context);
 }

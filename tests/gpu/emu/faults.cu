@@ -116,6 +116,17 @@ template <bool wrong> __global__ void source_outside_mask(const float *, float *
     if (threadIdx.x < 16) y[threadIdx.x] = __shfl_sync(0xffffu, (float)threadIdx.x, wrong ? 16 : 15);
 }
 
+/* To wait for another thread without a barrier is to hope that it runs meanwhile. */
+template <bool wrong> __global__ void wait_in_a_loop(const float *, float *y) {
+    volatile float *flag = y;
+    if (threadIdx.x == 0) *flag = 0;
+    __syncthreads();
+    if (threadIdx.x == 0 && wrong)
+        while (*flag == 0) continue;
+    __syncthreads();
+    if (threadIdx.x == 1) *flag = 1;
+}
+
 /* The same operation for all, but not the same call. */
 template <bool wrong> __global__ void warp_elsewhere(const float *, float *y) {
     if (threadIdx.x < 16 || !wrong)
@@ -209,6 +220,8 @@ extern "C" const td_test_fault td_test_faults[] = {
              "<true>, block 0, thread 0: shuffle at line #: takes from lane 16, which the mask 0000ffff leaves out"),
     TD_FAULT(unwritten_sum, 1, 32, 0,
              "<true>, block 0, thread 0: unwritten: reads 4 bytes at buffer of 1024 bytes + 0, which nobody wrote"),
+    TD_FAULT(wait_in_a_loop, 1, 32, 0,
+             "<true>, block 0, thread 0: waits: # accesses with no barrier or warp operation"),
     TD_FAULT(warp_elsewhere, 1, 32, 0,
              "<true>, block 0, thread 0: shuffle at line #: lanes ffff0000 of the mask ffffffff never arrive: they "
              "wait at another warp operation"),
