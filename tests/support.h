@@ -166,7 +166,7 @@ static inline void support_gpu_section(const char *out, const char *heading) {
     if (here && (!skipped || here < skipped)) return;
     cr_expect(strstr(skipped, "no GPU"), "%.200s", skipped);
     const char *table = strstr(skipped, "  data: "), *label = strstr(skipped, "Recorded, not measured here: ");
-    cr_expect(!table || (label && label < table), "%.400s", skipped);
+    cr_expect(label && table && label < table, "%.400s", skipped);
 }
 
 #endif

@@ -1,4 +1,5 @@
 /* Recorded results: read and labelled, or refused where they do not say what they are. */
+#include "../../checks/file.h"
 #include "../../checks/provenance.h"
 #include "../../checks/recorded.h"
 #include "../support.h"
@@ -64,4 +65,18 @@ Test(recorded, provenance_of_a_gpu) {
     cr_expect_null(td_record_about_of(cpu, "driver"));
     td_record_delete(r);
     td_record_delete(cpu);
+}
+
+/* What the lessons show of a GPU where there is none. */
+Test(recorded, the_files_in_the_tree_say_what_they_are) {
+    static const char *const name[] = {"boundary", "steps", "timeline", "ceilings", "roofline", "online", "resources"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        char file[64], path[PATH_MAX];
+        td_record *r;
+        td_error err = {TD_OK, ""};
+        snprintf(file, sizeof file, "plots/recorded/gpu_%s.csv", name[i]);
+        cr_assert_eq(td_resource_find(file, path, sizeof path, &err), TD_OK, "%s", err.message);
+        cr_assert_eq(td_recorded_read(path, &r, &err), TD_OK, "%s", err.message);
+        td_record_delete(r);
+    }
 }
