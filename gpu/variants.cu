@@ -12,7 +12,7 @@ const td_variant *const td_cuda_variants[] = {
     &TD_GPU(attention_forward_cublas_f32), &TD_GPU(attention_forward_online_warp_f32),
     &TD_GPU(attention_forward_online_warp_bf16), &TD_GPU(attention_forward_online_warp_fp16),
     &TD_GPU(attention_forward_online_tiled_f32), &TD_GPU(attention_forward_online_tiled_bf16),
-    &TD_GPU(attention_forward_online_tiled_fp16),
+    &TD_GPU(attention_forward_online_tiled_fp16), &TD_GPU(attention_forward_online_registers_f32),
     // attention backward: dense, atomics, two passes, tiled for registers
     &TD_GPU(attention_backward_dense_f32), &TD_GPU(attention_backward_dense_bf16),
     &TD_GPU(attention_backward_dense_fp16), &TD_GPU(attention_backward_atomic_f32),
