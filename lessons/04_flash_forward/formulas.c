@@ -3,7 +3,7 @@
  * of an element of Q, K, V and O. */
 #include "lesson_4.h"
 
-enum { FLOAT = 4, TILED_QUERIES = 16 };
+enum { FLOAT = 4 };
 
 static int64_t rows(const td_attention_problem *a) {
     return a->B * a->Hq * a->Tq;
@@ -58,7 +58,10 @@ static int64_t warp_read(const td_attention_problem *a, int64_t e) {
     return (rows(a) + 2 * key_rows(a, 1)) * a->d * e;
 }
 static int64_t tiled_read(const td_attention_problem *a, int64_t e) {
-    return (rows(a) + 2 * key_rows(a, TILED_QUERIES)) * a->d * e;
+    return (rows(a) + 2 * key_rows(a, 16)) * a->d * e;
+}
+static int64_t registers_read(const td_attention_problem *a, int64_t e) {
+    return (rows(a) + 2 * key_rows(a, a->d <= 128 ? 128 : 64)) * a->d * e;
 }
 static int64_t online_written(const td_attention_problem *a, int64_t e) {
     return rows(a) * (a->d * e + FLOAT);
@@ -71,6 +74,7 @@ static const td_kernel_bytes formulas[] = {
     {"cublas", "cublas_softmax", "S twice", "P, LSE", fused_read, fused_written},
     {"online_warp", "online_warp", "Q; K, V for each query", "O, LSE", warp_read, online_written},
     {"online_tiled", "online_tiled", "Q; K, V for 16 queries", "O, LSE", tiled_read, online_written},
+    {"online_registers", "online_registers", "Q; K, V for 128 queries", "O, LSE", registers_read, online_written},
 };
 
 const td_kernel_bytes *td_lesson_4_formula(int i) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const td_option options[] = {
-    {"t", "96", "integer, 0 to 256", "sequence length of what is emulated; TQ and TK default to it"},
+    {"t", "160", "integer, 0 to 256", "sequence length of what is emulated; TQ and TK default to it"},
     {"tq", "", "integer, 0 to 256", "queries"},
     {"tk", "", "integer, 0 to 256", "keys"},
     {"d", "64", "integer, 1 to 256", "head dimension"},
