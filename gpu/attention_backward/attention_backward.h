@@ -91,7 +91,7 @@ template <typename T> __global__ __launch_bounds__(256) void td_rowsum(const td_
     if (lane == 0) w.D[row] = sum;
 }
 
-template <typename T> td_status td_rowsum_launch(const td_backward &w, void *stream, td_error *err) {
+template <typename T> static td_status td_rowsum_launch(const td_backward &w, void *stream, td_error *err) {
     return TD_LAUNCH(err, (td_rowsum<T>), dim3((unsigned)((w.B * w.Hq * w.Tq + 7) / 8)), dim3(256), 0, stream, w);
 }
 
