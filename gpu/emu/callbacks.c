@@ -131,8 +131,7 @@ void td_store4(float *p, td_float4 value) {
     *(td_float4 *)(void *)p = value;
 }
 
-float td_emulated_add_float(float *p, float value) {
-    touch(p, 4, TD_ATOMIC, __builtin_return_address(0));
+static float add(float *p, float value) {
     union {
         uint32_t bits;
         float value;
@@ -141,6 +140,16 @@ float td_emulated_add_float(float *p, float value) {
     while (!__atomic_compare_exchange_n((uint32_t *)(void *)p, &old.bits, sum.bits, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED));
     return old.value;
+}
+float td_emulated_add_float(float *p, float value) {
+    touch(p, 4, TD_ATOMIC, __builtin_return_address(0));
+    return add(p, value);
+}
+void td_atomic_add4(float *p, td_float4 value) {
+    touch(p, 16, TD_ATOMIC, __builtin_return_address(0));
+    if ((uintptr_t)p - (uintptr_t)td_device_memory.data >= TD_GLOBAL)
+        td_emu_wrong(td_running, "td_atomic_add4 is for global memory alone");
+    add(p, value.x), add(p + 1, value.y), add(p + 2, value.z), add(p + 3, value.w);
 }
 int td_emulated_add_int(int *p, int value) {
     touch(p, 4, TD_ATOMIC, __builtin_return_address(0));

@@ -154,7 +154,7 @@ static void count_request(td_emulated_counts *c, const request *r) {
     for (int lane = 0; lane < TD_WARP; lane++)
         if (r->lanes >> lane & 1) sector[n++] = r->address[lane] / 32;
     if (kind == TD_ATOMIC) {
-        c->global_atomics += lanes;
+        c->global_atomics += lanes * (int64_t)(bytes / 4);
     } else if (kind == TD_READ) {
         c->global_load_requests++;
         c->global_load_sectors += distinct(sector, n);

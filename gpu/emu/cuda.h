@@ -51,6 +51,7 @@ float td_emulated_add_float(float *p, float value);
 int td_emulated_add_int(int *p, int value);
 float4 td_load4(const float *p);
 void td_store4(float *p, float4 value);
+void td_atomic_add4(float *p, float4 value);
 td_status td_emulated_zero(void *pointer, size_t bytes, td_error *err);
 td_status td_emulated_launch(td_error *err, const char *name, const unsigned grid[3], const unsigned block[3],
                              size_t shared_bytes, void (*body)(const void *), const void *arguments);
@@ -102,9 +103,6 @@ static __forceinline__ T __shfl_down_sync(unsigned mask, T value, int by, int wi
 
 static __forceinline__ float atomicAdd(float *p, float value) {
     return td_emulated_add_float(p, value);
-}
-static __forceinline__ void td_atomic_add4(float *p, float4 v) {
-    atomicAdd(p, v.x), atomicAdd(p + 1, v.y), atomicAdd(p + 2, v.z), atomicAdd(p + 3, v.w);
 }
 static __forceinline__ int atomicAdd(int *p, int value) {
     return td_emulated_add_int(p, value);

@@ -23,7 +23,7 @@ typedef struct td_emulated_counts {
     /* Warp requests: one instruction of the up to 32 threads of a warp. Sectors: distinct pieces of 32 bytes that a
      * request touches, which is what the L1 cache is asked for. */
     int64_t global_load_requests, global_load_sectors, global_store_requests, global_store_sectors;
-    int64_t global_atomics; /* by thread */
+    int64_t global_atomics; /* by thread; td_atomic_add4 is four */
     int64_t shared_load_requests, shared_store_requests;
     /* Shared memory serves 32 lanes in one pass, of 8 bytes 16, of 16 bytes 8, if no two want different words of one
      * of its 32 banks. Conflicts are the passes beyond those. */

@@ -122,7 +122,8 @@ extern _Thread_local td_thread *td_running;
 
 /* The arena: device memory and the blocks' dynamic shared memory, and what is known of each of its bytes. */
 #define TD_ARENA ((size_t)4 << 30)
-enum { TD_EXPOSED = 1, TD_INITIALISED = 2 }; /* bits of a byte's state */
+#define TD_GLOBAL (TD_ARENA - (size_t)TD_WORKERS * TD_SHARED_SLOT) /* behind it lie the dynamic shared memories */
+enum { TD_EXPOSED = 1, TD_INITIALISED = 2 };                       /* bits of a byte's state */
 typedef struct td_arena {
     char *data;
     uint8_t *state;

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 
 enum { GAP = 64 * 1024 };
-#define END (TD_ARENA - (size_t)TD_WORKERS * TD_SHARED_SLOT) /* behind it lie the blocks' dynamic shared memories */
 
 td_arena td_device_memory;
 
@@ -83,7 +82,7 @@ static size_t footprint(size_t bytes) {
 void *td_emu_alloc(void *context, size_t bytes, td_tag tag) {
     (void)context;
     (void)tag;
-    if (bytes > END || !td_emu_start()) return NULL;
+    if (bytes > TD_GLOBAL || !td_emu_start()) return NULL;
     pthread_mutex_lock(&lock);
     char *found = NULL, *at = td_device_memory.data + GAP;
     size_t i = 0;
@@ -94,7 +93,7 @@ void *td_emu_alloc(void *context, size_t bytes, td_tag tag) {
         td_allocation *grown = realloc(allocations, more * sizeof *grown);
         if (grown) allocations = grown, room = more;
     }
-    if (count < room && (size_t)(at - td_device_memory.data) + footprint(bytes) <= END) {
+    if (count < room && (size_t)(at - td_device_memory.data) + footprint(bytes) <= TD_GLOBAL) {
         memmove(allocations + i + 1, allocations + i, (count - i) * sizeof *allocations);
         allocations[i] = (td_allocation){at, at, bytes, bytes};
         count++;
@@ -152,7 +151,7 @@ void td_emu_describe_global(char *text, size_t size, uintptr_t address) {
     ptrdiff_t i = below((void *)address);
     /* In the gap between two allocations: of the nearer one. */
     if (i < 0 || address >= (uintptr_t)allocations[i].data + footprint(allocations[i].bytes) - GAP / 2) i++;
-    if (address - (uintptr_t)td_device_memory.data < END && i < (ptrdiff_t)count) {
+    if (address - (uintptr_t)td_device_memory.data < TD_GLOBAL && i < (ptrdiff_t)count) {
         const td_allocation *a = &allocations[i];
         snprintf(what, sizeof what, "buffer of %zu bytes", a->exposed_bytes);
         place(text, size, what, (ptrdiff_t)(address - (uintptr_t)a->exposed), a->exposed_bytes);

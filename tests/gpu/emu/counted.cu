@@ -59,10 +59,11 @@ __global__ void sum(const float *x, float *y) {
     if (threadIdx.x < 4) atomicAdd(y, part);
 }
 
-/* y[0] as an int, and y[1]: the number of threads. */
+/* y[0] as an int, and y[1]: the number of threads; y[4] … y[7]: that, twice, three and four times. */
 __global__ void add_ones(float *y) {
     atomicAdd((int *)y, 1);
     atomicAdd(y + 1, 1.0f);
+    td_atomic_add4(y + 4, make_float4(1, 2, 3, 4));
 }
 
 /* Device memory read by the host: what works here by chance would end the program beside a GPU. */
@@ -84,7 +85,7 @@ extern "C" td_status td_test_counted(td_test_kernel kernel, int blocks, const fl
     case TD_ROWS_PADDED: return TD_LAUNCH(err, (rows_of_vectors<4>), 1, 32, 0, NULL, x, y);
     case TD_SUM: return td_zero(y, sizeof *y, NULL, err) ? TD_INTERNAL : TD_LAUNCH(err, sum, n, 32, 0, NULL, x, y);
     case TD_ADD:
-        return td_zero(y, 2 * sizeof *y, NULL, err) ? TD_INTERNAL : TD_LAUNCH(err, add_ones, n, 64, 0, NULL, y);
+        return td_zero(y, 8 * sizeof *y, NULL, err) ? TD_INTERNAL : TD_LAUNCH(err, add_ones, n, 64, 0, NULL, y);
     }
     return td_fail(err, TD_INTERNAL, "no such kernel");
 }

@@ -60,6 +60,20 @@ template <bool wrong> __global__ void misaligned_scalar(const float *x, float *y
     y[threadIdx.x] = *(const float *)((const char *)x + 4 * threadIdx.x + (wrong ? 2 : 0));
 }
 
+template <bool wrong> __global__ void misaligned_sum(const float *, float *y) {
+    if (threadIdx.x < 8) y[threadIdx.x] = 0;
+    __syncthreads();
+    td_atomic_add4(y + (wrong ? 2 : 4), make_float4(1, 2, 3, 4));
+}
+
+/* Four sums at once are for global memory. */
+template <bool wrong> __global__ void shared_sum(const float *, float *y) {
+    __shared__ __align__(16) float tile[4];
+    if (threadIdx.x < 4) y[threadIdx.x] = tile[threadIdx.x] = 0;
+    __syncthreads();
+    td_atomic_add4(wrong ? tile : y, make_float4(1, 2, 3, 4));
+}
+
 template <bool wrong> __global__ void unwritten_global(const float *, float *y) {
     if (!wrong) y[threadIdx.x] = 0;
     y[threadIdx.x] += 1;
@@ -200,6 +214,10 @@ extern "C" const td_test_fault td_test_faults[] = {
     TD_FAULT(
         misaligned_scalar, 1, 8, 0,
         "<true>, block 0, thread 0: misaligned: reads 4 bytes at buffer of 1024 bytes + 2, which is no multiple of 4"),
+    TD_FAULT(misaligned_sum, 1, 32, 0,
+             "<true>, block 0, thread 0: misaligned: adds to 16 bytes at buffer of 1024 bytes + 8, which is no "
+             "multiple of 16"),
+    TD_FAULT(shared_sum, 1, 32, 0, "<true>, block 0, thread 0: td_atomic_add4 is for global memory alone"),
     TD_FAULT(unwritten_global, 1, N, 0,
              "<true>, block 0, thread 0: unwritten: reads 4 bytes at buffer of 1024 bytes + 0, which nobody wrote"),
     TD_FAULT(unwritten_shared, 2, N, 0,

@@ -164,7 +164,8 @@ Test(emulator_counts, atomics_miss_nothing) {
     memcpy(&ones, y, sizeof ones);
     cr_expect_eq(ones, 700 * 64);
     cr_expect_eq(y[1], 700 * 64);
-    cr_expect_eq(counts.global_atomics, 2 * 700 * 64);
+    for (int i = 1; i <= 4; i++) cr_expect_eq(y[3 + i], i * 700 * 64);
+    cr_expect_eq(counts.global_atomics, 6 * 700 * 64);
 }
 
 Test(emulator_counts, by_kernel_since_the_reset) {
