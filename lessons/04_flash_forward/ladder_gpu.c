@@ -7,7 +7,7 @@
 static td_status row(td_lesson_4 *lesson, const td_variant *variant, const td_ceilings *ceilings, double *before,
                      td_record *record, td_error *err) {
     td_bench_options bench = td_bench_defaults();
-    bench.max_seconds = 2;
+    bench.min_runs = 7, bench.max_runs = 15;
     td_bench_result r;
     td_status status = td_bench_variant(variant, &lesson->large, &bench, &r, err);
     if (status) return status;
