@@ -93,11 +93,12 @@ static td_status run_once(const scene *s, const plan *p, int64_t T, int *refused
     return *refused ? TD_OK : status;
 }
 
-static td_status row(const scene *s, const plan *p, int64_t T, int should_fit, td_record *record, td_error *err) {
+static td_status row(const scene *s, const plan *p, int64_t T, td_record *record, td_error *err) {
     int refused = 0;
     size_t peak = 0;
     td_verdict verdict = TD_SKIP;
     double expected = formula(s, p, T);
+    int should_fit = expected <= (double)s->limit;
     td_status status = run_once(s, p, T, &refused, &peak, &verdict, err);
     if (status) return status;
     td_record_row(record);
@@ -129,13 +130,11 @@ static td_status rows(const scene *s, td_record *record, td_error *err) {
     const struct {
         const plan *plan;
         int64_t T;
-        int should_fit;
-    } tries[] = {{&s->dense, fits / 4, 1}, {&s->dense, fits / 2, 1},  {&s->dense, fits, 1},
-                 {&s->dense, beyond, 0},   {&s->flash, fits / 4, 1},  {&s->flash, fits, 1},
-                 {&s->flash, beyond, 1},   {&s->flash, 2 * beyond, 1}};
+    } tries[] = {{&s->dense, fits / 4}, {&s->dense, fits / 2}, {&s->dense, fits},   {&s->dense, beyond},
+                 {&s->flash, fits / 4}, {&s->flash, fits},     {&s->flash, beyond}, {&s->flash, 2 * beyond}};
     td_status status = TD_OK;
     for (size_t i = 0; i < sizeof tries / sizeof *tries && !status; i++)
-        status = row(s, tries[i].plan, tries[i].T, tries[i].should_fit, record, err);
+        status = row(s, tries[i].plan, tries[i].T, record, err);
     return status;
 }
 
