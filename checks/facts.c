@@ -114,6 +114,7 @@ td_status td_fact_check(const td_fact *f, int neighbour, const td_variant *varia
     static const int tensor[4] = {TD_Q, TD_K, TD_V, TD_DO};
     int inputs = variant->op == TD_OP_ATTENTION_FORWARD ? 3 : 4;
     td_problem problem = {.op = variant->op, .attention = td_fact_problem(f, neighbour)};
+    if (variant->supports && variant->supports(&problem, NULL)) problem.attention.block = 0; /* a size of its own */
     td_allocator plain = td_plain_allocator();
     td_trial_plan plan;
     td_trial x; /* buffers for the fact's tensors; the variant runs on others, like these */

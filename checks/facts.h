@@ -23,7 +23,8 @@ extern const td_fact td_facts_forward[], td_facts_backward[];
 /* Fact number i of an operation; NULL past the last. */
 const td_fact *td_fact_at(td_op op, int i);
 
-/* A fact's problems: alone, with other heads, head dimensions and block sizes. */
+/* A fact's problems: alone, with other heads, head dimensions and block sizes (the variant's own default where it does
+ * not have that one). */
 enum { TD_FACT_NEIGHBOURS = 5 };
 td_attention_problem td_fact_problem(const td_fact *fact, int neighbour);
 

@@ -109,8 +109,16 @@ void td_trial_free(td_trial *trial) {
     td_mirror_free(&trial->workspace_mirror, trial->device);
 }
 
+/* Along a zero stride one place is written again and again: there the last must win, as it would in order. */
+static int shares_places(const td_tensor *t) {
+    for (int k = 0; k < 4; k++)
+        if (t->stride[k] == 0 && t->size[k] > 1) return 1;
+    return 0;
+}
+
 void td_tensor_copy(const td_tensor *dst, const td_tensor *src) {
     const int64_t *n = dst->size;
+#pragma omp parallel for collapse(3) if (td_count(dst) > 100000 && !shares_places(dst))
     for (int64_t b = 0; b < n[0]; b++)
         for (int64_t h = 0; h < n[1]; h++)
             for (int64_t i = 0; i < n[2]; i++)
