@@ -109,27 +109,40 @@ static td_status check_filled(const td_fact *f, td_trial *x, td_verdict *verdict
     return s;
 }
 
-td_status td_fact_check(const td_fact *f, int neighbour, const td_variant *variant, const td_allocator *allocator,
-                        td_verdict *verdict, char reason[200], td_error *err) {
-    static const int tensor[4] = {TD_Q, TD_K, TD_V, TD_DO};
-    int inputs = variant->op == TD_OP_ATTENTION_FORWARD ? 3 : 4;
-    td_problem problem = {.op = variant->op, .attention = td_fact_problem(f, neighbour)};
-    if (variant->supports && variant->supports(&problem, NULL)) problem.attention.block = 0; /* a size of its own */
-    td_allocator plain = td_plain_allocator();
+static const int input_tensor[4] = {TD_Q, TD_K, TD_V, TD_DO};
+
+static int inputs_of(const td_variant *variant) {
+    return variant->op == TD_OP_ATTENTION_FORWARD ? 3 : 4;
+}
+
+/* With outputs of one dtype. */
+static td_status check_as(const td_fact *f, const td_problem *problem, const td_variant *variant, td_dtype outputs,
+                          const td_allocator *allocator, td_verdict *verdict, char reason[200], td_error *err) {
     td_trial_plan plan;
     td_trial x; /* buffers for the fact's tensors; the variant runs on others, like these */
-    *verdict = TD_SKIP;
-    for (int k = 0; k < inputs; k++)
-        if (!holds_exactly(variant->dtype, f->input[k], k == 1 || k == 2 ? f->Tk : f->Tq)) {
-            snprintf(reason, 200, "%s cannot hold its inputs", td_dtype_name(variant->dtype));
-            return TD_OK;
-        }
-    td_trial_plan_layout(&plan, variant, &problem, TD_LAYOUT_CONTIGUOUS, TD_F64);
-    td_status s = td_trial_new_on(NULL, &x, variant, &problem, &plan, allocator ? allocator : &plain, err);
+    td_trial_plan_layout(&plan, variant, problem, TD_LAYOUT_CONTIGUOUS, outputs);
+    td_status s = td_trial_new_on(NULL, &x, variant, problem, &plan, allocator, err);
     if (s) return s;
-    for (int k = 0; k < inputs; k++) fill(&x.tensors[tensor[k]], f->input[k], tensor[k] == TD_V);
+    for (int k = 0; k < inputs_of(variant); k++) fill(&x.tensors[input_tensor[k]], f->input[k], k == TD_V);
     if (variant->op == TD_OP_ATTENTION_BACKWARD) s = td_trial_forward(&x, err);
     if (s == TD_OK) s = check_filled(f, &x, verdict, reason, err);
     td_trial_free(&x);
     return s;
+}
+
+td_status td_fact_check(const td_fact *f, int neighbour, const td_variant *variant, const td_allocator *allocator,
+                        td_verdict *verdict, char reason[200], td_error *err) {
+    td_problem problem = {.op = variant->op, .attention = td_fact_problem(f, neighbour)};
+    td_allocator plain = td_plain_allocator();
+    const td_allocator *a = allocator ? allocator : &plain;
+    if (variant->supports && variant->supports(&problem, NULL)) problem.attention.block = 0; /* a size of its own */
+    *verdict = TD_SKIP;
+    for (int k = 0; k < inputs_of(variant); k++)
+        if (!holds_exactly(variant->dtype, f->input[k], k == TD_K || k == TD_V ? f->Tk : f->Tq)) {
+            snprintf(reason, 200, "%s cannot hold its inputs", td_dtype_name(variant->dtype));
+            return TD_OK;
+        }
+    /* in double nothing hides what was computed; some write their own dtype alone */
+    td_status s = check_as(f, &problem, variant, TD_F64, a, verdict, reason, err);
+    return s || *verdict != TD_SKIP ? s : check_as(f, &problem, variant, variant->dtype, a, verdict, reason, err);
 }

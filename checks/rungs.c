@@ -60,8 +60,12 @@ int td_rung_case_at(td_rung_set set, int n, td_rung_case *out) {
     return set == TD_RUNGS_FEW ? few(n, out) : set == TD_RUNGS_ALL ? all(n, out) : large(n, out);
 }
 
-int td_rung_takes(const td_variant *variant, td_rung_set set) {
-    return td_op_is_attention(variant->op) && (set != TD_RUNGS_LARGE || variant->dtype == TD_F32);
+int td_rung_takes(const td_variant *variant, const td_rung_case *rung_case) {
+    const td_attention_problem *a = &rung_case->problem;
+    double pairs = (double)(a->B * a->Hq) * (double)a->Tq * (double)a->Tk;
+    if (!td_op_is_attention(variant->op)) return 0;
+    if (pairs <= 1e5) return 1;
+    return variant->dtype == TD_F32 && (variant->op == TD_OP_ATTENTION_FORWARD || pairs <= 1e7);
 }
 
 td_status td_rung_check(const td_variant *variant, const td_rung_case *rung_case, const td_allocator *allocator,

@@ -214,10 +214,19 @@ td_status td_trial_fetch(td_trial *trial, td_error *err) {
     return s;
 }
 
-td_status td_trial_run(td_trial *trial, td_error *err) {
+static td_status run_now(td_trial *trial, td_error *err) {
     td_status s;
     if ((s = td_trial_prepare(trial, err)) || (s = td_trial_launch(trial, err))) return s;
     return td_trial_fetch(trial, err);
+}
+
+/* A device has one stream: of several threads' trials each has it to itself. */
+td_status td_trial_run(td_trial *trial, td_error *err) {
+    td_status s;
+    if (!trial->device) return run_now(trial, err);
+#pragma omp critical(td_device_stream)
+    s = run_now(trial, err);
+    return s;
 }
 
 td_status td_trial_of(td_trial *trial, const td_variant *variant, const td_problem *problem, const td_tensor *inputs,

@@ -26,6 +26,8 @@ static const char summary[] =
     "small inputs whose answers are known. Exit status: 0 all pass, 1 one failed or nothing could be checked, 2 a bad "
     "parameter, 3 no GPU.";
 
+enum { MOST_JOBS = 1024 };
+
 /* What became of a variant's checks. */
 typedef struct tally {
     int count[TD_SKIP + 1];
@@ -64,12 +66,12 @@ static void row(const scope *s, const td_variant *v, const td_attention_problem 
     td_record_row(s->record);
     td_record_text(s->record, "operation", td_operation_of(v->op)->name);
     td_record_text(s->record, "variant", v->name);
-    td_record_text(s->record, "case", what);
+    td_record_text(s->record, "fact", what);
     const int64_t size[] = {a->B, a->Hq, a->Hkv, a->Tq, a->Tk, a->d};
     static const char *const name[] = {"B", "Hq", "Hkv", "Tq", "Tk", "d"};
     for (int k = 0; k < 6; k++) td_record_int(s->record, name[k], size[k]);
     td_record_text(s->record, "mask", td_mask_name(a->mask));
-    td_record_text(s->record, "fixture", td_fixture_name(f));
+    td_record_text(s->record, "fixture", what[0] ? "" : td_fixture_name(f));
     td_record_text(s->record, "layout", td_layout_name(l));
 }
 
@@ -87,52 +89,97 @@ static void verdict(const scope *s, tally *t, td_verdict v, double err_over_tol,
     }
 }
 
-static td_status check_shape(const scope *s, const td_variant *v, const td_rung_case *c, tally *t, td_error *err) {
-    td_check_result r;
-    td_status status = td_rung_check(v, c, NULL, &r, err);
-    if (status) return status;
-    const td_attention_problem *a = &c->problem;
-    const td_comparison *w = &r.output[td_check_worst(&r)];
-    char where[96], reason[260];
-    snprintf(where, sizeof where, "Tq=%lld Tk=%lld d=%lld %s %s %s", (long long)a->Tq, (long long)a->Tk,
-             (long long)a->d, td_mask_name(a->mask), td_fixture_name(c->fixture), td_layout_name(c->layout));
-    snprintf(reason, sizeof reason, "%s", r.reason);
-    if (r.verdict == TD_FAIL && !r.reason[0])
-        snprintf(reason, sizeof reason, "%s (%lld,%lld,%lld,%lld) is %.9g, not %.9g (tolerance %.2g)",
-                 r.output_name[td_check_worst(&r)], (long long)w->worst[0], (long long)w->worst[1],
-                 (long long)w->worst[2], (long long)w->worst[3], w->got, w->want, w->tol);
-    row(s, v, a, "shape", c->fixture, c->layout);
-    verdict(s, t, r.verdict, r.outputs ? w->err_over_tol : -1, where, reason);
-    return TD_OK;
+/* One check of a variant, before and after. */
+typedef struct job {
+    td_rung_case shape;
+    const td_fact *fact; /* NULL = a shape */
+    int neighbour;
+    td_status status;
+    td_error err;
+    td_verdict verdict;
+    double err_over_tol; /* −1 = unknown */
+    char reason[260];
+} job;
+
+static int is_large(const job *j) {
+    const td_attention_problem *a = &j->shape.problem;
+    return !j->fact && (double)(a->B * a->Hq * a->Tq) * (double)a->Tk > 1e5;
 }
 
-static td_status check_fact(const scope *s, const td_variant *v, const td_fact *f, int neighbour, tally *t,
-                            td_error *err) {
-    td_verdict result;
-    char reason[200] = "", where[96];
-    td_status status = td_fact_check(f, neighbour, v, NULL, &result, reason, err);
-    if (status) return status;
-    td_attention_problem a = td_fact_problem(f, neighbour);
-    snprintf(where, sizeof where, "%s, d=%lld", f->name, (long long)a.d);
-    row(s, v, &a, f->name, TD_FIXTURE_NORMAL, TD_LAYOUT_CONTIGUOUS);
-    td_record_text(s->record, "fixture", "fact");
-    verdict(s, t, result, -1, where, reason);
-    return TD_OK;
+static void run_shape(const td_variant *v, job *j) {
+    td_check_result r;
+    j->status = td_rung_check(v, &j->shape, NULL, &r, &j->err);
+    if (j->status) return;
+    const td_comparison *w = &r.output[td_check_worst(&r)];
+    j->verdict = r.verdict;
+    j->err_over_tol = r.outputs ? w->err_over_tol : -1;
+    snprintf(j->reason, sizeof j->reason, "%s", r.reason);
+    if (r.verdict == TD_FAIL && !r.reason[0])
+        snprintf(j->reason, sizeof j->reason, "%s (%lld,%lld,%lld,%lld) is %.9g, not %.9g (tolerance %.2g)",
+                 r.output_name[td_check_worst(&r)], (long long)w->worst[0], (long long)w->worst[1],
+                 (long long)w->worst[2], (long long)w->worst[3], w->got, w->want, w->tol);
+}
+
+static void run_job(const td_variant *v, job *j) {
+    if (j->fact)
+        j->status = td_fact_check(j->fact, j->neighbour, v, NULL, &j->verdict, j->reason, &j->err);
+    else
+        run_shape(v, j);
+}
+
+static int add_shapes(const td_variant *v, td_rung_set set, job *jobs, int count) {
+    td_rung_case c;
+    for (int n = 0; td_rung_case_at(set, n, &c) && count < MOST_JOBS; n++)
+        if (td_rung_takes(v, &c)) jobs[count++] = (job){.shape = c, .err_over_tol = -1};
+    return count;
+}
+
+static int add_facts(const td_variant *v, int neighbours, job *jobs, int count) {
+    const td_fact *f;
+    for (int i = 0; (f = td_fact_at(v->op, i)); i++)
+        for (int n = 0; n < neighbours && count < MOST_JOBS; n++)
+            jobs[count++] =
+                (job){.fact = f, .neighbour = n, .shape.problem = td_fact_problem(f, n), .err_over_tol = -1};
+    return count;
+}
+
+/* The oracle and its bounds take nearly all the time, and a small problem does not fill the cores: small ones go side
+ * by side, with the GPU to each in turn. The emulator fills the cores itself. */
+static void run_jobs(const scope *s, const td_variant *v, job *jobs, int count) {
+#pragma omp parallel for schedule(dynamic) if (s->backend == TD_CUDA)
+    for (int i = 0; i < count; i++)
+        if (!is_large(&jobs[i])) run_job(v, &jobs[i]);
+    for (int i = 0; i < count; i++)
+        if (is_large(&jobs[i])) run_job(v, &jobs[i]);
+}
+
+static void keep(const scope *s, const td_variant *v, const job *j, tally *t) {
+    const td_attention_problem *a = &j->shape.problem;
+    char where[96];
+    if (j->fact)
+        snprintf(where, sizeof where, "%s, d=%lld", j->fact->name, (long long)a->d);
+    else
+        snprintf(where, sizeof where, "Tq=%lld Tk=%lld d=%lld %s %s %s", (long long)a->Tq, (long long)a->Tk,
+                 (long long)a->d, td_mask_name(a->mask), td_fixture_name(j->shape.fixture),
+                 td_layout_name(j->shape.layout));
+    row(s, v, a, j->fact ? j->fact->name : "", j->shape.fixture, j->shape.layout);
+    verdict(s, t, j->verdict, j->err_over_tol, where, j->reason);
 }
 
 static td_status check_variant(const scope *s, const td_variant *v, tally *t, td_error *err) {
-    td_rung_case c;
-    const td_fact *f;
-    td_status status = TD_OK;
+    static job jobs[MOST_JOBS];
     double began = td_now();
+    int count = add_shapes(v, s->few ? TD_RUNGS_FEW : TD_RUNGS_ALL, jobs, 0);
+    if (!s->few) count = add_shapes(v, TD_RUNGS_LARGE, jobs, count);
+    count = add_facts(v, s->few ? 2 : TD_FACT_NEIGHBOURS, jobs, count);
     *t = (tally){.worst = -1};
-    for (int set = s->few ? TD_RUNGS_FEW : TD_RUNGS_ALL; set <= (s->few ? TD_RUNGS_FEW : TD_RUNGS_LARGE); set++)
-        for (int n = 0; td_rung_takes(v, (td_rung_set)set) && td_rung_case_at((td_rung_set)set, n, &c) && !status; n++)
-            status = check_shape(s, v, &c, t, err);
-    for (int i = 0; (f = td_fact_at(v->op, i)) && !status; i++)
-        for (int n = 0; n < (s->few ? 2 : TD_FACT_NEIGHBOURS) && !status; n++) status = check_fact(s, v, f, n, t, err);
+    run_jobs(s, v, jobs, count);
+    for (int i = 0; i < count; i++) {
+        if (jobs[i].status) return td_fail(err, jobs[i].status, "%s", jobs[i].err.message);
+        keep(s, v, &jobs[i], t);
+    }
     t->seconds = td_now() - began;
-    return status;
+    return TD_OK;
 }
 
 static void print(const td_variant *v, const tally *t) {

@@ -1,0 +1,151 @@
+/* Every rung of gpu/ under the emulator, over the shapes and facts that kernels fail on; and wrong ones are caught. */
+#include "../../checks/facts.h"
+#include "../../checks/rungs.h"
+#include <criterion/criterion.h>
+#include <string.h>
+
+/* The values of a case's choices, as small numbers; `values` how many each has. */
+enum { CHOICES = 6 };
+static const int values[CHOICES] = {7, 6, TD_MASKS, TD_LAYOUTS, TD_FIXTURES, 4};
+static void choices_of(const td_rung_case *c, int value[CHOICES]) {
+    static const int64_t T[] = {1, 15, 16, 17, 31, 33, 127}, d[] = {1, 46, 63, 64, 128, 256};
+    const td_attention_problem *a = &c->problem;
+    value[0] = value[1] = 0;
+    while (T[value[0]] != a->Tq) value[0]++;
+    while (d[value[1]] != a->d) value[1]++;
+    value[2] = (int)a->mask, value[3] = (int)c->layout, value[4] = (int)c->fixture;
+    value[5] = a->Hq == 1 ? 0 : a->Hq == 4 ? 1 : a->Hq == 3 ? 2 : 3;
+}
+
+static double pairs_met(td_rung_set set) {
+    static char met[CHOICES][8][CHOICES][8];
+    td_rung_case c;
+    int all = 0, seen = 0;
+    memset(met, 0, sizeof met);
+    for (int n = 0; td_rung_case_at(set, n, &c); n++) {
+        int v[CHOICES];
+        choices_of(&c, v);
+        for (int x = 0; x < CHOICES; x++)
+            for (int y = 0; y < CHOICES; y++) met[x][v[x]][y][v[y]] = 1;
+    }
+    for (int x = 0; x < CHOICES; x++)
+        for (int y = x + 1; y < CHOICES; y++)
+            for (int i = 0; i < values[x]; i++)
+                for (int j = 0; j < values[y]; j++) all++, seen += met[x][i][y][j];
+    return (double)seen / all;
+}
+
+Test(rungs, choices_meet_each_other) {
+    cr_assert_eq(pairs_met(TD_RUNGS_ALL), 1);
+    cr_assert_geq(pairs_met(TD_RUNGS_FEW), 0.85);
+}
+
+/* The 16-bit twins of a rung are the same code: a third of the shapes, another for each. */
+static int is_turn(const td_variant *v, int n) {
+    return v->dtype == TD_F32 || n % 3 == (v->dtype == TD_BF16);
+}
+
+static void hold_shapes(td_op op) {
+    for (const td_variant *const *v = td_emulated_variants; *v; v++) {
+        td_rung_case c;
+        int passed = 0, tried = 0;
+        for (int n = 0; (*v)->op == op && td_rung_case_at(TD_RUNGS_FEW, n, &c); n++) {
+            td_check_result r;
+            td_error err = {TD_OK, ""};
+            if (!is_turn(*v, n)) continue;
+            cr_assert_eq(td_rung_check(*v, &c, NULL, &r, &err), TD_OK, "%s", err.message);
+            const td_comparison *w = &r.output[td_check_worst(&r)];
+            cr_assert_neq(r.verdict, TD_FAIL, "%s, case %d: %s err/tol %g, got %.9g, want %.9g", (*v)->name, n,
+                          r.reason, w->err_over_tol, w->got, w->want);
+            passed += r.verdict != TD_SKIP, tried++;
+        }
+        cr_assert_geq(passed, tried / 3, "%s ran %d of %d only", (*v)->name, passed, tried);
+    }
+}
+
+Test(rungs, forward_holds_over_the_shapes) {
+    hold_shapes(TD_OP_ATTENTION_FORWARD);
+}
+
+Test(rungs, backward_holds_over_the_shapes) {
+    hold_shapes(TD_OP_ATTENTION_BACKWARD);
+}
+
+static void hold_facts(td_op op) {
+    for (const td_variant *const *v = td_emulated_variants; *v; v++) {
+        const td_fact *f;
+        int passed = 0, tried = 0;
+        for (int i = 0; (*v)->op == op && (f = td_fact_at(op, i)); i++) {
+            td_verdict verdict;
+            char reason[200];
+            td_error err = {TD_OK, ""};
+            if (!is_turn(*v, i)) continue;
+            cr_assert_eq(td_fact_check(f, 0, *v, NULL, &verdict, reason, &err), TD_OK, "%s", err.message);
+            cr_assert_neq(verdict, TD_FAIL, "%s: %s: %s", (*v)->name, f->name, reason);
+            passed += verdict != TD_SKIP, tried++;
+        }
+        cr_assert_geq(passed, tried / 2, "%s: %d of %d facts only", (*v)->name, passed, tried);
+    }
+}
+
+Test(rungs, forward_holds_to_the_facts) {
+    hold_facts(TD_OP_ATTENTION_FORWARD);
+}
+
+Test(rungs, backward_holds_to_the_facts) {
+    hold_facts(TD_OP_ATTENTION_BACKWARD);
+}
+
+static td_status dense(const td_problem *p, const td_tensor *t, void *workspace, void *stream, td_error *err) {
+    return td_variant_find("emu_dense_f32")->run(p, t, workspace, stream, err);
+}
+
+static td_status ignores_the_mask(const td_problem *p, const td_tensor *t, void *w, void *stream, td_error *err) {
+    td_problem other = *p;
+    other.attention.mask = TD_MASK_NONE;
+    return dense(&other, t, w, stream, err);
+}
+
+static td_status forgets_a_row(const td_problem *p, const td_tensor *t, void *w, void *stream, td_error *err) {
+    td_problem other = *p;
+    td_tensor views[TD_MAX_TENSORS];
+    memcpy(views, t, sizeof views);
+    other.attention.Tq--, views[TD_Q].size[2]--, views[TD_O].size[2]--, views[TD_LSE].size[2]--;
+    return dense(&other, views, w, stream, err);
+}
+
+static td_status a_row_too_many(const td_problem *p, const td_tensor *t, void *w, void *stream, td_error *err) {
+    td_problem other = *p;
+    td_tensor views[TD_MAX_TENSORS];
+    memcpy(views, t, sizeof views);
+    other.attention.Tk++, views[TD_K].size[2]++, views[TD_V].size[2]++;
+    return dense(&other, views, w, stream, err);
+}
+
+static td_status output_over_input(const td_problem *p, const td_tensor *t, void *w, void *stream, td_error *err) {
+    td_tensor views[TD_MAX_TENSORS];
+    td_status s = dense(p, t, w, stream, err);
+    memcpy(views, t, sizeof views);
+    views[TD_O] = t[TD_Q];
+    return s ? s : dense(p, views, w, stream, err);
+}
+
+Test(rungs, a_wrong_one_is_caught_on_the_device) {
+    static const struct {
+        td_status (*run)(const td_problem *, const td_tensor *, void *, void *, td_error *);
+        const char *said;
+    } wrong[] = {
+        {ignores_the_mask, ""}, {forgets_a_row, ""}, {a_row_too_many, "dense"}, {output_over_input, "Q: an input"}};
+    td_variant v = *td_variant_find("emu_dense_f32");
+    td_problem p = {.op = TD_OP_ATTENTION_FORWARD, .attention = {1, 1, 1, 9, 9, 8, 0.3, TD_MASK_CAUSAL_TOP_LEFT, 0}};
+    td_check_options o = td_check_defaults(&v);
+    td_check_result r;
+    cr_assert_eq(td_check(&v, &p, &o, NULL, &r, NULL), TD_OK);
+    cr_assert_leq(r.verdict, TD_MARGINAL, "%s", r.reason);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        v.run = wrong[k].run;
+        cr_assert_eq(td_check(&v, &p, &o, NULL, &r, NULL), TD_OK);
+        cr_assert_eq(r.verdict, TD_FAIL, "case %zu", k);
+        cr_assert(strstr(r.reason, wrong[k].said), "case %zu: '%s'", k, r.reason);
+    }
+}
