@@ -5,6 +5,7 @@
 #include "trial.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const td_fact *td_fact_at(td_op op, int i) {
     const td_fact *fact = op == TD_OP_ATTENTION_FORWARD ? td_facts_forward : td_facts_backward;
@@ -54,6 +55,19 @@ static int holds_exactly(td_dtype dtype, const char *column, int64_t rows) {
         if (isfinite(x) && td_round_to(x, dtype) != x) return 0;
     }
     return 1;
+}
+
+/* A value that is not finite, which some queries may read and some may not. */
+static int needs_selection(const td_fact *f) {
+    for (int64_t j = 0; j < f->Tk; j++) {
+        int read = 0, hidden = 0;
+        for (int64_t i = 0; i < f->Tq; i++) {
+            int allowed = td_allowed_keys(f->mask, i, f->Tq, f->Tk) > j;
+            read |= allowed, hidden |= !allowed;
+        }
+        if (read && hidden && !isfinite(row_of(f->input[2], j))) return 1;
+    }
+    return 0;
 }
 
 td_attention_problem td_fact_problem(const td_fact *f, int neighbour) {
@@ -137,6 +151,10 @@ td_status td_fact_check(const td_fact *f, int neighbour, const td_variant *varia
     const td_allocator *a = allocator ? allocator : &plain;
     if (variant->supports && variant->supports(&problem, NULL)) problem.attention.block = 0; /* a size of its own */
     *verdict = TD_SKIP;
+    if (strstr(variant->limits, TD_LIMIT_MASKS_BY_PRODUCT) && needs_selection(f)) {
+        snprintf(reason, 200, "masks by multiplying with 0, which a value that is not finite survives");
+        return TD_OK;
+    }
     for (int k = 0; k < inputs_of(variant); k++)
         if (!holds_exactly(variant->dtype, f->input[k], k == TD_K || k == TD_V ? f->Tk : f->Tq)) {
             snprintf(reason, 200, "%s cannot hold its inputs", td_dtype_name(variant->dtype));

@@ -29,7 +29,8 @@ enum { TD_FACT_NEIGHBOURS = 5 };
 td_attention_problem td_fact_problem(const td_fact *fact, int neighbour);
 
 /* Hold the variant against the table, within HARD (these inputs are made so that errors do not average), and against
- * the oracle. SKIP where its dtype cannot hold the inputs, or where it says that it cannot. */
+ * the oracle. SKIP where its dtype cannot hold the inputs, or where it says that it cannot (supports, run,
+ * TD_LIMIT_MASKS_BY_PRODUCT). */
 td_status td_fact_check(const td_fact *fact, int neighbour, const td_variant *variant, const td_allocator *allocator,
                         td_verdict *verdict, char reason[200], td_error *err);
 

@@ -74,6 +74,9 @@ typedef struct td_variant {
     double (*bytes)(const td_problem *problem); /* compulsory: each input once and each output once, in the dtype */
 } td_variant;
 
+/* A sentence for `limits`, by which a check knows what not to ask of a variant that masks by multiplying with 0. */
+#define TD_LIMIT_MASKS_BY_PRODUCT "a NaN in a V row that some queries may read reaches all of the head"
+
 /* workspace_bytes of a variant that needs none. */
 static inline size_t td_no_workspace(const td_problem *problem) {
     (void)problem;
