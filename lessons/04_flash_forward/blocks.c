@@ -2,6 +2,7 @@
  * refuse, and on a GPU their time. */
 #include "../../checks/sweep.h"
 #include "../../gpu/launches.h"
+#include "../rungs.h"
 #include "lesson_4.h"
 #include <math.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static td_status one(td_lesson_4 *lesson, const td_variant *variant, const td_pr
                      td_error *err) {
     td_check_result result;
     td_emulated_counts c;
-    td_status status = td_lesson_4_count(lesson, variant, problem, &result, &c, err);
+    td_status status = td_counted_check(variant, problem, lesson->seed, &result, &c, err);
     if (status) return status;
     const td_launch_note *note = td_launch_note_at(0);
     td_record_row(record);
@@ -96,7 +97,7 @@ static td_status show_rungs(td_lesson_4 *lesson, td_error *err) {
     if (!record) return td_fail(err, TD_NO_MEMORY, "no memory for the table");
     td_status status = TD_OK;
     td_problem problem = lesson->problem;
-    for (int v = 0; !status && (variant = td_lesson_4_rung(lesson, TD_EMULATED, v)); v++)
+    for (int v = 0; !status && (variant = td_rung_at(TD_OP_ATTENTION_FORWARD, TD_EMULATED, lesson->dtype, v)); v++)
         for (int i = 0; !status && td_lesson_4_has_blocks(variant, &problem) && i < lesson->blocks; i++) {
             problem.attention.block = lesson->block[i];
             status = one(lesson, variant, &problem, record, err);

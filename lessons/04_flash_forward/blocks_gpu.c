@@ -2,6 +2,8 @@
 #include "../../checks/ceilings.h"
 #include "../../gpu/launches.h"
 #include "../bench_table.h"
+#include "../measured.h"
+#include "../rungs.h"
 #include "lesson_4.h"
 
 static void launch_cells(td_record *record) {
@@ -42,11 +44,12 @@ static td_status row(td_lesson_4 *lesson, const td_variant *variant, int64_t blo
     return TD_OK;
 }
 
-static td_status measure(td_lesson_4 *lesson, td_record *record, td_error *err) {
+static td_status measure(void *of, td_record *record, td_error *err) {
+    td_lesson_4 *lesson = of;
     td_ceilings ceilings;
     const td_variant *variant;
     td_status status = td_ceilings_measure_of(TD_CUDA, &ceilings, err);
-    for (int v = 0; !status && (variant = td_lesson_4_rung(lesson, TD_CUDA, v)); v++)
+    for (int v = 0; !status && (variant = td_rung_at(TD_OP_ATTENTION_FORWARD, TD_CUDA, lesson->dtype, v)); v++)
         for (int i = 0; !status && td_lesson_4_has_blocks(variant, &lesson->large) && i < lesson->blocks; i++)
             status = row(lesson, variant, lesson->block[i], &ceilings, record, err);
     return status;
@@ -58,5 +61,5 @@ td_status td_lesson_4_show_blocks_gpu(td_lesson_4 *lesson, td_error *err) {
         {"registers", "registers"}, {"shared_kib", "shared KiB"}, {"occupancy_percent", "occupancy %"},
         {"rel_l2", "error"},        {"verdict", "verdict"},       {NULL, NULL}};
     static const td_measurement what = {"gpu_forward_block", "gpu_forward_block", columns, measure};
-    return td_lesson_4_measured(lesson, &what, err);
+    return td_measured(lesson->arguments, 4, lesson, &what, err);
 }

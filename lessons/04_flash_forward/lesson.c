@@ -87,13 +87,6 @@ static void header(const td_lesson_4 *lesson) {
     td_lesson_header(lesson->arguments, device, shape);
 }
 
-const td_variant *td_lesson_4_rung(const td_lesson_4 *lesson, td_backend backend, int i) {
-    const td_variant *const *table = backend == TD_CUDA ? td_cuda_variants : td_emulated_variants;
-    for (; *table; table++)
-        if ((*table)->op == TD_OP_ATTENTION_FORWARD && (*table)->dtype == lesson->dtype && i-- == 0) return *table;
-    return NULL;
-}
-
 static const td_question self_test[] = {
     {"FlashAttention never writes the T x T matrix. Is it an approximation, and does it do less arithmetic?",
      "Neither. Every allowed key takes part with its exact weight; the running maximum and sum hold all that the "

@@ -2,7 +2,7 @@
 #ifndef TANDEM_LESSON_4_H
 #define TANDEM_LESSON_4_H
 
-#include "../../gpu/emu/emu.h"
+#include "../counted.h"
 #include "../lesson.h"
 #include "../pair.h"
 #include "tandem/attention_cost.h"
@@ -46,31 +46,7 @@ int td_lesson_4_has_blocks(const td_variant *variant, const td_problem *problem)
 td_status td_lesson_4_show_memory(td_lesson_4 *lesson, td_error *err);
 td_status td_lesson_4_show_scaling(td_lesson_4 *lesson, td_error *err);
 
-/* Rung number i of attention forward that takes the lesson's type, in the order of the syllabus; NULL past the end. */
-const td_variant *td_lesson_4_rung(const td_lesson_4 *lesson, td_backend backend, int i);
-
-/* counted.c: one check of an emulated rung, and what it did. td_launch_note_at(0) is then the note of its first kernel.
- */
-td_status td_lesson_4_count(const td_lesson_4 *lesson, const td_variant *variant, const td_problem *problem,
-                            td_check_result *result, td_emulated_counts *counts, td_error *err);
-
-/* formulas.c: what each kernel of a rung should ask of global memory. One row a kernel; `variant` "online_tiled". */
-typedef struct td_kernel_bytes {
-    const char *variant, *kernel, *read, *written; /* in words */
-    int64_t (*bytes_read)(const td_attention_problem *a, int64_t element);
-    int64_t (*bytes_written)(const td_attention_problem *a, int64_t element);
-} td_kernel_bytes;
-/* NULL past the end. */
-const td_kernel_bytes *td_lesson_4_formula(int i);
-
-/* measured.c: rows that only a GPU can give. Where there is one, `measure` fills the record, which is printed and
- * written to <out>/lesson-4/<name>.csv; else plots/recorded/<name>.csv is shown, as recorded, or SKIP with the reason.
- * `script`: the plot that is drawn of it, NULL = none. */
-typedef struct td_measurement {
-    const char *name, *script;
-    const td_heading *columns;
-    td_status (*measure)(td_lesson_4 *lesson, td_record *record, td_error *err);
-} td_measurement;
-td_status td_lesson_4_measured(td_lesson_4 *lesson, const td_measurement *what, td_error *err);
+/* formulas.c: what each kernel should ask of global memory. */
+extern const td_kernel_bytes td_lesson_4_formulas[];
 
 #endif

@@ -1,6 +1,8 @@
 /* Time against T on a GPU: every rung, until it takes too long or memory ends. */
 #include "../../checks/ceilings.h"
 #include "../bench_table.h"
+#include "../measured.h"
+#include "../rungs.h"
 #include "lesson_4.h"
 #include <math.h>
 
@@ -28,11 +30,12 @@ static td_status row(td_lesson_4 *lesson, const td_variant *variant, int64_t T, 
     return TD_OK;
 }
 
-static td_status measure(td_lesson_4 *lesson, td_record *record, td_error *err) {
+static td_status measure(void *of, td_record *record, td_error *err) {
+    td_lesson_4 *lesson = of;
     td_ceilings ceilings;
     const td_variant *variant;
     td_status status = td_ceilings_measure_of(TD_CUDA, &ceilings, err);
-    for (int i = 0; !status && (variant = td_lesson_4_rung(lesson, TD_CUDA, i)); i++) {
+    for (int i = 0; !status && (variant = td_rung_at(TD_OP_ATTENTION_FORWARD, TD_CUDA, lesson->dtype, i)); i++) {
         double ms = 0;
         for (int64_t T = FIRST_T; T <= LAST_T && ms < SLOW_MS && !status; T *= 2)
             status = row(lesson, variant, T, &ceilings, &ms, record, err);
@@ -45,5 +48,5 @@ td_status td_lesson_4_show_scaling(td_lesson_4 *lesson, td_error *err) {
         {"variant", "variant"}, {"T", "T"}, {"median_ms", "median ms"}, {"peak_mib", "peak MiB"}, {NULL, NULL}};
     static const td_measurement what = {"gpu_forward_T", "rungs_vs_T", columns, measure};
     td_lesson_text(4, "Time against T");
-    return td_lesson_4_measured(lesson, &what, err);
+    return td_measured(lesson->arguments, 4, lesson, &what, err);
 }

@@ -8,9 +8,8 @@ static const int64_t most_counted = 20000000; /* bytes: each load and store of t
 
 /* All kernels of a rung together, read and written. */
 static int64_t formula(const char *rung, const td_attention_problem *a, int64_t e) {
-    const td_kernel_bytes *f;
     int64_t sum = 0;
-    for (int i = 0; (f = td_lesson_4_formula(i)); i++)
+    for (const td_kernel_bytes *f = td_lesson_4_formulas; f->variant; f++)
         if (!strcmp(f->variant, rung)) sum += f->bytes_read(a, e) + f->bytes_written(a, e);
     return sum;
 }
@@ -19,7 +18,7 @@ static td_status count(const td_lesson_4 *lesson, const td_variant *variant, con
                        td_error *err) {
     td_check_result result;
     td_emulated_counts c;
-    td_status status = td_lesson_4_count(lesson, variant, problem, &result, &c, err);
+    td_status status = td_counted_check(variant, problem, lesson->seed, &result, &c, err);
     *bytes = c.global_bytes_read + c.global_bytes_written;
     if (!status && result.verdict == TD_FAIL)
         return td_fail(err, TD_WRONG, "%s: wrong at T = %lld", variant->name, (long long)problem->attention.Tk);
