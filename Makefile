@@ -58,7 +58,7 @@ bench-cpu: all ## time the CPU's attention beside OpenBLAS, in turn
 	$(measured) bench-cpu $(parameters)
 bench-gpu-peers: all ## time the GPU's attention beside PyTorch's, in turn
 	$(if $(VERBOSE),,@)python3 checks/peers/sdpa.py $(BUILD)/libtandem.so out/gpu_peers.csv --commit "$$(cat $(BUILD)/commit)"
-record-gpu: all ## measure on a GPU what lessons 1 to 4 show where there is none
+record-gpu: all ## measure on a GPU what lessons 1 to 5 show where there is none
 	$(if $(VERBOSE),,@)sh plots/record_gpu.sh
 
 ##@ Work on Tandem; SAN=1 adds the sanitizers, VERBOSE=1 shows every command

@@ -30,8 +30,7 @@ void td_counted_cells(td_record *record, const td_emulated_counts *c) {
     td_record_int(record, "shuffles", c->shuffles);
 }
 
-/* "emu_online_tiled_f32" is of the rung "online_tiled". */
-static int is_rung(const td_variant *variant, const char *rung) {
+int td_counted_is_rung(const td_variant *variant, const char *rung) {
     const char *name = variant->name + strlen("emu_");
     size_t length = strlen(rung);
     return !strncmp(name, rung, length) && name[length] == '_' &&
@@ -42,7 +41,7 @@ void td_counted_formulas(const td_kernel_bytes *table, const td_variant *variant
                          td_record *record, int *failed) {
     int64_t e = (int64_t)td_dtype_size(variant->dtype);
     for (const td_kernel_bytes *f = table; f->variant; f++) {
-        if (!is_rung(variant, f->variant)) continue;
+        if (!td_counted_is_rung(variant, f->variant)) continue;
         td_emulated_counts c = td_emulated_counts_of(f->kernel);
         int64_t read = f->bytes_read(a, e), written = f->bytes_written(a, e);
         int equal =

@@ -12,6 +12,9 @@ td_status td_counted_check(const td_variant *variant, const td_problem *problem,
 /* The counts as cells of the current row. */
 void td_counted_cells(td_record *record, const td_emulated_counts *counts);
 
+/* "emu_online_tiled_f32" is of the rung "online_tiled". */
+int td_counted_is_rung(const td_variant *variant, const char *rung);
+
 /* What each kernel of a rung should ask of global memory; `variant` "online_tiled". */
 typedef struct td_kernel_bytes {
     const char *variant, *kernel, *read, *written; /* in words */

@@ -14,7 +14,8 @@ typedef struct td_lesson {
     td_status (*run)(const td_arguments *arguments, td_error *err);
 } td_lesson;
 
-extern const td_lesson td_lesson_measure, td_lesson_roofline, td_lesson_online_softmax, td_lesson_flash_forward;
+extern const td_lesson td_lesson_measure, td_lesson_roofline, td_lesson_online_softmax, td_lesson_flash_forward,
+    td_lesson_flash_backward;
 /* NULL-terminated, in order. */
 extern const td_lesson *const td_lessons[];
 

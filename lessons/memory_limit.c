@@ -76,7 +76,10 @@ static td_status run_once(const td_memory_limit *s, const td_memory_plan *p, int
                                  : td_trial_new(&trial, p->variant, &problem, &layout, &counting, err);
     *refused = status == TD_NO_MEMORY;
     if (!status) {
+        td_allocator of_trial = trial.allocator;
+        trial.allocator = plain; /* backward is given O and LSE: what making them takes is not counted */
         status = td_trial_draw(&trial, TD_FIXTURE_NORMAL, s->seed, p->variant->dtype, err);
+        trial.allocator = of_trial;
         if (!status) status = td_trial_run(&trial, err);
         *peak = td_memory_peak_total(memory, NULL);
         if (!status) status = check_rows(&trial, verdict, err);

@@ -1,0 +1,86 @@
+/* Lesson 5 on small shapes, driven as a learner does: it ends well, counts what its formulas say, tells right gradients
+ * from wrong ones, and writes its files. */
+#include "../../checks/record.h"
+#include "../support.h"
+
+static void run(support_result *r, const char *folder, char *shape, char *more) {
+    char out[96];
+    snprintf(out, sizeof out, "OUT=%s", folder);
+    support_tandem(NULL, r, "lesson", "5", shape, more, "D=16", "CPU_T=48", "RUNS=4", "MEMORY=1", out);
+}
+
+static void says(const support_result *r, const char *text) {
+    cr_expect_not_null(strstr(r->out, text), "%s", text);
+}
+
+static td_record *table(const char *folder, const char *file) {
+    td_record *record = NULL;
+    td_error err = {0};
+    cr_assert_eq(td_record_read_csv(&record, support_path(folder, file), &err), TD_OK, "%s", err.message);
+    return record;
+}
+
+Test(lesson_5, runs_to_its_end_and_writes_what_it_says) {
+    char folder[64];
+    support_folder(folder);
+    support_result r;
+    run(&r, folder, "T=17", "STEPS=20");
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_assert_str_empty(r.err);
+    says(&r, "(diag P - P P^T) dP");
+    says(&r, "emu_backward_registers_two_pass_f32");
+    says(&r, "FAIL: not P");
+    says(&r, "refused");
+    says(&r, "always the same");
+    says(&r, "named: just so");
+    says(&r, "(b) backward may be wrong");
+    says(&r, "Self-test");
+    cr_expect_null(strstr(r.out, "the text is missing"));
+    static const char *const files[] = {"lesson-5/memory_vs_T.csv",   "lesson-5/conflict.csv",
+                                        "lesson-5/repeats.csv",       "lesson-5/ladder_outputs.csv",
+                                        "lesson-5/ladder_counts.csv", "lesson-5/losses.csv"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        cr_expect_eq(access(support_path(folder, files[i]), R_OK), 0, "%s", files[i]);
+
+    /* the loss falls, with the right gradient and with the wrong ones */
+    td_record *losses = table(folder, "lesson-5/losses.csv");
+    cr_assert_eq(td_record_rows(losses), 4 * 21);
+    for (int curve = 0; curve < 4; curve++)
+        cr_expect_lt(td_record_get(losses, curve * 21 + 20, "loss"), td_record_get(losses, curve * 21, "loss"));
+    td_record_delete(losses);
+    support_folder_remove(folder);
+}
+
+/* By hand, T = 2, d = 16, float32, causal, 2 heads: one tile, so that each query's 16 floats are added once a head:
+ * 2·2·16. Global bytes of the atomic rung: D reads O and dO, 2·64 floats; K and V, 2·64; Q and dO, 2·64, with LSE and
+ * D, 2·4; the sums, 64. */
+Test(lesson_5, counts_are_those_by_hand) {
+    char folder[64];
+    support_folder(folder);
+    support_result r;
+    run(&r, folder, "T=2", "STEPS=1");
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    td_record *counts = table(folder, "lesson-5/ladder_counts.csv");
+    int found = 0;
+    for (int i = 0; i < td_record_rows(counts); i++) {
+        if (strcmp(td_record_get_text(counts, i, "variant"), "emu_backward_atomic_f32")) continue;
+        found++;
+        cr_expect_eq(td_record_get(counts, i, "atomics"), 2 * 2 * 16);
+        cr_expect_eq(td_record_get(counts, i, "global_bytes_read"), 4 * (128 + 128 + 128 + 8 + 64));
+    }
+    cr_expect_eq(found, 1);
+    td_record_delete(counts);
+    support_folder_remove(folder);
+}
+
+Test(lesson_5, refuses_what_no_rung_takes) {
+    char folder[64];
+    support_folder(folder);
+    support_result r;
+    run(&r, folder, "T=17", "DTYPE=f64");
+    cr_expect_eq(r.status, 2);
+    cr_expect_not_null(strstr(r.err, "DTYPE = f64"), "%s", r.err);
+    run(&r, folder, "T=129", "DTYPE=f32");
+    cr_expect_eq(r.status, 2);
+    support_folder_remove(folder);
+}
