@@ -140,7 +140,7 @@ static const td_question self_test[] = {
 };
 
 static td_status run_parts(td_lesson_5 *lesson, td_error *err) {
-    td_status (*const parts[])(td_lesson_5 *, td_error *) = {
+    static td_status (*const parts[])(td_lesson_5 *, td_error *) = {
         td_lesson_5_show_derivation, td_lesson_5_show_differences, td_lesson_5_show_recompute, td_lesson_5_show_saved,
         td_lesson_5_show_memory,     td_lesson_5_show_conflict,    td_lesson_5_show_repeats,   td_lesson_5_show_ladder,
         td_lesson_5_show_hidden,     td_lesson_5_show_training};
