@@ -89,8 +89,7 @@ static td_status run_once(const td_memory_limit *s, const td_memory_plan *p, int
     return *refused ? TD_OK : status;
 }
 
-static td_status row(const td_memory_limit *s, const td_memory_plan *p, int64_t T, td_record *record,
-                     td_error *err) {
+static td_status row(const td_memory_limit *s, const td_memory_plan *p, int64_t T, td_record *record, td_error *err) {
     int refused = 0;
     size_t peak = 0;
     td_verdict verdict = TD_SKIP;
