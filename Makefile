@@ -23,7 +23,7 @@ endef
 quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 parameters = $(foreach v,$(given),$(call quote,$v=$(value $v)))
 
-goals := all help list check check-gpu sanitize-gpu sweep resources bench bench-cpu bench-gpu-peers record-gpu test \
+goals := all help list check check-gpu sanitize-gpu count-gpu sweep resources bench bench-cpu bench-gpu-peers record-gpu test \
 	lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
@@ -48,6 +48,8 @@ check-gpu: all ## every rung of the GPU against the reference, over the shapes t
 	$(tandem) check-gpu $(parameters)
 sanitize-gpu: all ## every rung of the GPU under compute-sanitizer: memory, races, barriers
 	@sh checks/sanitize_gpu.sh $(BUILD)/tandem $(parameters)
+count-gpu: all ## the emulator's counted sectors beside those that the GPU's counters show (ncu)
+	@sh checks/count_gpu.sh $(BUILD)/tandem
 sweep: all ## error against block size, into a CSV
 	$(tandem) sweep $(parameters)
 resources: all ## a GPU's kernels: launch shape, registers, spills, shared memory, occupancy

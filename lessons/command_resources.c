@@ -4,6 +4,7 @@
 #include "../checks/file.h"
 #include "../checks/operations.h"
 #include "../checks/provenance.h"
+#include "../gpu/emu/emu.h"
 #include "../gpu/launches.h"
 #include "commands.h"
 #include "recorded.h"
@@ -59,6 +60,25 @@ static void known(td_record *record, const char *column, int64_t value) {
         td_record_text(record, column, "");
 }
 
+/* What the emulator saw the kernel do; of a GPU's own kernel empty cells (make count-gpu asks ncu). */
+static void counted(td_record *record, const td_variant *v, const char *kernel) {
+    td_emulated_counts c = td_emulated_counts_of(kernel);
+    const struct {
+        const char *column;
+        int64_t value;
+    } counts[] = {{"global_bytes_read", c.global_bytes_read},
+                  {"global_bytes_written", c.global_bytes_written},
+                  {"global_load_requests", c.global_load_requests},
+                  {"global_load_sectors", c.global_load_sectors},
+                  {"global_store_requests", c.global_store_requests},
+                  {"global_store_sectors", c.global_store_sectors},
+                  {"shared_load_conflicts", c.shared_load_conflicts},
+                  {"shared_store_conflicts", c.shared_store_conflicts},
+                  {"barriers", c.barriers}};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        known(record, counts[k].column, v->backend == TD_EMULATED ? counts[k].value : -1);
+}
+
 static void kernel_row(td_record *record, const td_variant *v, const td_problem *problem, const td_launch_note *note) {
     char text[40];
     const td_kernel_resources *r = &note->resources;
@@ -82,6 +102,7 @@ static void kernel_row(td_record *record, const td_variant *v, const td_problem 
         td_record_text(record, "occupancy_percent", "");
     else
         td_record_real(record, "occupancy_percent", 100 * td_launch_occupancy(note));
+    counted(record, v, note->kernel);
     td_record_text(record, "note", "");
 }
 
@@ -91,7 +112,10 @@ static td_status variant_rows(td_record *record, const td_variant *v, const td_p
     td_check_options check = td_check_defaults(v);
     td_check_result result;
     td_launch_log(1);
+    td_emulated_counts_reset();
+    td_emulated_counting(1);
     td_status status = td_check(v, problem, &check, NULL, &result, err);
+    td_emulated_counting(0);
     td_launch_log(0);
     if (status) return status;
     for (int i = 0; i < td_launch_notes(); i++) kernel_row(record, v, problem, td_launch_note_at(i));

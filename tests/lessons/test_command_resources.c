@@ -30,6 +30,8 @@ Test(command_resources, an_emulated_launch_has_a_shape_and_no_registers) {
         cr_expect(strlen(td_record_get_text(record, row, "kernel")) > 0);
         cr_expect(isnan(td_record_get(record, row, "registers")), "nobody knows them here");
         cr_expect(isnan(td_record_get(record, row, "occupancy_percent")));
+        cr_expect(td_record_get(record, row, "global_bytes_read") > 0);
+        cr_expect(td_record_get(record, row, "global_load_sectors") > 0);
     }
     td_record_delete(record);
     support_folder_remove(folder);
