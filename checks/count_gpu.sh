@@ -36,7 +36,7 @@ measured() {
 # compare NAME KIND EMULATED MEASURED. Nothing counted is not a pass.
 compare() {
     echo "$@" | awk '{ ok = $3 > 0 && $4 >= 0.95 * $3 && $4 <= 1.05 * $3
-        printf "%-34s %12d %12d %9.4f  %s\n", $1 " " $2, $3, $4, $3 > 0 ? $4 / $3 : 0, ok ? "PASS" : "FAIL"; exit !ok }'
+        printf "%-34s %12d %12d %9.4f  %s\n", $1 " " $2, $3, $4, ($3 > 0 ? $4 / $3 : 0), (ok ? "PASS" : "FAIL"); exit !ok }'
 }
 
 printf '%-34s %12s %12s %9s\n' "$shape" emulator GPU 'GPU/emu.'
