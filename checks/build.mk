@@ -55,9 +55,11 @@ $(BUILD)/libtandem.so: $(call object,$(library)) $(gpu_objects) $(BUILD)/sources
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(flags) -MMD -MP -c -o $@ $<
+# What the assembler says of each kernel, its registers and what it spilled, stands in a .ptxas beside the object:
+# checks/spills.sh reads it.
 $(BUILD)/obj/cuda/%.o: %.cu $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
-	$(call say,NVCC,$<)$(NVCC) $(nvcc_flags) -MMD -MP -c -o $@ $<
+	$(call say,NVCC,$<)$(NVCC) $(nvcc_flags) -Xptxas -v -MMD -MP -c -o $@ $< 2>$(@:.o=.ptxas) || { cat $(@:.o=.ptxas) >&2; exit 1; }
 $(BUILD)/obj/emulated/%.o: %.cu $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,EMU,$<)$(CXX) $(emulate) -MMD -MP -c -o $@ $<
