@@ -145,6 +145,16 @@ static inline void support_run(const support_child *child, support_result *resul
     support_capture(err, result->err, sizeof result->err);
 }
 
+/* Run a shell command; its exit status, and the start of what it printed. */
+static inline int support_shell(const char *command, char *printed, size_t size) {
+    FILE *pipe = popen(command, "r");
+    cr_assert(pipe);
+    size_t length = fread(printed, 1, size - 1, pipe);
+    printed[length] = '\0';
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 /* It ended with exit status `status` and one line on stderr, which holds `said`. */
 static inline void support_refused(const support_result *result, int status, const char *said) {
     cr_expect_eq(result->status, status, "%s: exit %d, '%s'", said, result->status, result->err);

@@ -1,23 +1,10 @@
 /* tests/tree.sh: this tree keeps the rules of the house, and a tree that breaks one is refused. */
-#include <criterion/criterion.h>
+#include "support.h"
 #include <criterion/parameterized.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-
-/* Run a shell command; its exit status, and the start of what it printed. */
-static int shell(const char *command, char *printed, size_t size) {
-    FILE *pipe = popen(command, "r");
-    cr_assert(pipe);
-    size_t length = fread(printed, 1, size - 1, pipe);
-    printed[length] = '\0';
-    int status = pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 Test(tree, keeps_the_rules) {
     char printed[2000];
-    int status = shell("sh tests/tree.sh 2>&1", printed, sizeof printed);
+    int status = support_shell("sh tests/tree.sh 2>&1", printed, sizeof printed);
     cr_assert_eq(status, 0, "%s", printed);
 }
 
@@ -53,7 +40,7 @@ ParameterizedTest(struct violation *violation, tree, refuses) {
         "lessons/a.h tests/a.h && echo '[one](lessons/): `make setup lesson-1`' >README.md "
         "&& sh \"$here\"/tests/tree.sh && { %s; } && sh \"$here\"/tests/tree.sh; status=$?; rm -r $tree; exit $status",
         violation->plant);
-    int status = shell(command, printed, sizeof printed);
+    int status = support_shell(command, printed, sizeof printed);
     cr_assert_eq(status, 1, "%s: %s", violation->plant, printed);
     cr_assert(strstr(printed, violation->said), "%s: %s", violation->plant, printed);
 }

@@ -1,6 +1,8 @@
 /* Every rung of gpu/ under the emulator, over the shapes and facts that kernels fail on; and wrong ones are caught. */
 #include "../../checks/facts.h"
+#include "../../checks/memory.h"
 #include "../../checks/rungs.h"
+#include "../../checks/trial.h"
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -94,6 +96,44 @@ Test(rungs, forward_holds_to_the_facts) {
 
 Test(rungs, backward_holds_to_the_facts) {
     hold_facts(TD_OP_ATTENTION_BACKWARD);
+}
+
+/* Of the device's memory a variant takes what the formula says: each tensor once, its workspace, and the bands around
+ * them; the workspace grows with T² where scores are held, with T where they are not. */
+Test(rungs, device_memory_is_the_formula) {
+    for (const td_variant *const *v = td_emulated_variants; *v; v++) {
+        const td_operation *operation = td_operation_of((*v)->op);
+        int quadratic = (*v)->workspace_tag == TD_MEM_SCORES;
+        size_t workspace[2];
+        for (int twice = 0; twice < 2; twice++) {
+            int64_t T = twice ? 96 : 48;
+            td_problem p = {.op = (*v)->op, .attention = {1, 2, 1, T, T, 4, 0.5, TD_MASK_NONE, 0}};
+            td_allocator plain = td_plain_allocator();
+            td_device device = *td_emulated_device(NULL);
+            td_memory *memory = td_memory_over(&device.allocator, 0);
+            device.allocator = td_memory_allocator(memory);
+            td_trial_plan plan;
+            td_trial trial;
+            td_error err = {TD_OK, ""};
+            td_trial_plan_layout(&plan, *v, &p, TD_LAYOUT_CONTIGUOUS, (*v)->dtype);
+            cr_assert_eq(td_trial_new_on(&device, &trial, *v, &p, &plan, &plain, &err), TD_OK, "%s", err.message);
+            cr_assert_eq(td_trial_draw(&trial, TD_FIXTURE_NORMAL, 1, (*v)->dtype, &err), TD_OK, "%s", err.message);
+            cr_assert_eq(td_trial_run(&trial, &err), TD_OK, "%s: %s", (*v)->name, err.message);
+            size_t formula = (size_t)(operation->tensors + 1) * 2 * TD_GUARD_BAND + (*v)->workspace_bytes(&p);
+            for (int k = 0; k < operation->tensors; k++) {
+                const td_tensor *t = &trial.tensors[operation->role[k].index];
+                formula += (size_t)td_count(t) * td_dtype_size(t->dtype);
+            }
+            cr_assert_eq(td_memory_peak_total(memory, NULL), formula, "%s", (*v)->name);
+            workspace[twice] = (*v)->workspace_bytes(&p);
+            td_trial_free(&trial);
+            cr_assert_eq(td_memory_delete(memory), 0);
+        }
+        if (quadratic)
+            cr_assert(workspace[0] >= 2 * 48 * 48 * 4 && workspace[1] > 3 * workspace[0], "%s", (*v)->name);
+        else
+            cr_assert_leq(workspace[1], 2 * workspace[0], "%s", (*v)->name);
+    }
 }
 
 static td_status dense(const td_problem *p, const td_tensor *t, void *workspace, void *stream, td_error *err) {

@@ -1,0 +1,46 @@
+/* checks/spills.sh and checks/sanitize_gpu.sh say no when they should. */
+#include "../support.h"
+
+static int spills(const char *line, char printed[1000]) {
+    char command[1000];
+    snprintf(command, sizeof command,
+             "b=$(mktemp -d) && mkdir -p $b/obj/cuda/gpu && printf '%%s\\n' \"ptxas info    : Function properties for "
+             "attend\" '    %s' >$b/obj/cuda/gpu/a.ptxas && sh checks/spills.sh $b 2>&1; s=$?; rm -r $b; exit $s",
+             line);
+    return support_shell(command, printed, 1000);
+}
+
+Test(gpu_scripts, a_spill_is_named) {
+    char printed[1000];
+    cr_assert_eq(spills("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", printed), 0, "%s", printed);
+    cr_assert_eq(spills("32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", printed), 0, "an array");
+    cr_assert_eq(spills("8 bytes stack frame, 4 bytes spill stores, 0 bytes spill loads", printed), 1);
+    cr_assert(strstr(printed, "attend") && strstr(printed, "4 bytes spill stores"), "%s", printed);
+    cr_assert_eq(spills("8 bytes stack frame, 0 bytes spill stores, 4 bytes spill loads", printed), 1);
+    cr_assert_eq(support_shell("b=$(mktemp -d); sh checks/spills.sh $b; s=$?; rm -r $b; exit $s", printed, 1000), 0);
+    cr_assert(strstr(printed, "SKIP"), "%s", printed);
+}
+
+/* A compute-sanitizer that runs nothing, and ends with `status` for one of its tools. */
+static int sanitized(const char *tool, int status, char printed[1000]) {
+    char command[1000];
+    snprintf(
+        command, sizeof command,
+        "here=$PWD d=$(mktemp -d) && cd $d && printf '#!/bin/sh\\necho a report >$5\\n[ $2 = %s ] && exit %d\\nexit "
+        "0\\n' >compute-sanitizer && chmod +x compute-sanitizer && PATH=$d:$PATH sh "
+        "\"$here\"/checks/sanitize_gpu.sh true 2>&1; s=$?; cd / && rm -r $d; exit $s",
+        tool, status);
+    return support_shell(command, printed, 1000);
+}
+
+Test(gpu_scripts, any_report_fails_and_no_gpu_is_no_pass) {
+    char printed[1000];
+    cr_assert_eq(sanitized("memcheck", 0, printed), 0, "%s", printed);
+    cr_assert(strstr(printed, "synccheck: clean"), "%s", printed);
+    cr_assert_eq(sanitized("memcheck", 3, printed), 3, "%s", printed);
+    static const char *const tools[] = {"memcheck", "racecheck", "synccheck"};
+    for (int k = 0; k < 3; k++) {
+        cr_assert_eq(sanitized(tools[k], 9, printed), 1, "%s", printed);
+        cr_assert(strstr(printed, "FAIL (status 9)") && strstr(printed, tools[k]), "%s", printed);
+    }
+}
