@@ -9,10 +9,11 @@ enum { MOST_KEYS = 128, MOST_D = 256 };
 /* One identity, and the element where its two sides are furthest apart for what rounding allows. */
 typedef struct identity {
     const char *name, *one_way, *other_way;
+    int wrong; /* on purpose: its two sides must differ */
     double one, other, allowed, ratio;
 } identity;
 
-enum { WEIGHTS, SUM_OF_P, D_BOTH, JACOBIAN, SUM_OF_DS, QUERIES, KEYS, VALUES, IDENTITIES };
+enum { WEIGHTS, SUM_OF_P, D_BOTH, JACOBIAN, SUM_OF_DS, SUM_WITHOUT_D, QUERIES, KEYS, VALUES, IDENTITIES };
 
 typedef struct scene {
     const td_attention_problem *a;
@@ -76,6 +77,7 @@ static void query(scene *s, int64_t b, int64_t h, int64_t i, key_sums *keys) {
         sum += dS[j], sum_size += dS_size;
     }
     see(&s->seen[SUM_OF_DS], sum, 0, s->relative * sum_size);
+    see(&s->seen[SUM_WITHOUT_D], D_of_P, 0, s->relative * D_size);
     for (int64_t c = 0; c < a->d; c++) {
         double dQ = 0, dQ_size = 0, q = td_get(&t[TD_Q], b, h, i, c), dO = td_get(&t[TD_DO], b, h, i, c);
         for (int64_t j = 0; j < n; j++) {
@@ -126,7 +128,7 @@ static void rows(td_lesson_5 *lesson, const scene *s, td_record *record) {
         td_record_real(record, "difference", fabs(seen->one - seen->other));
         td_record_real(record, "allowed", seen->allowed);
         td_record_text(record, "verdict", equal ? "equal" : "FAIL");
-        lesson->failed += !equal;
+        lesson->failed += equal == seen->wrong;
     }
 }
 
@@ -135,14 +137,15 @@ static td_status walk(td_lesson_5 *lesson, const td_trial *trial, td_record *rec
     scene s = {a,
                trial->tensors,
                relative_error(a, trial->tensors),
-               {{"P", "softmax(S)", "exp(S - LSE)", 0, 0, 0, 0},
-                {"row of P", "its sum", "1", 0, 0, 0, 0},
-                {"D", "rowsum(P * dP)", "rowsum(dO * O)", 0, 0, 0, 0},
-                {"dS", "(diag P - P P^T) dP", "P * (dP - D)", 0, 0, 0, 0},
-                {"row of dS", "its sum", "0", 0, 0, 0, 0},
-                {"dQ", "scale dS K", "recomputed", 0, 0, 0, 0},
-                {"dK", "scale dS^T Q", "recomputed", 0, 0, 0, 0},
-                {"dV", "P^T dO", "recomputed", 0, 0, 0, 0}}};
+               {{.name = "P", .one_way = "softmax(S)", .other_way = "exp(S - LSE)"},
+                {.name = "row of P", .one_way = "its sum", .other_way = "1"},
+                {.name = "D", .one_way = "rowsum(P * dP)", .other_way = "rowsum(dO * O)"},
+                {.name = "dS", .one_way = "(diag P - P P^T) dP", .other_way = "P * (dP - D)"},
+                {.name = "row of dS", .one_way = "its sum", .other_way = "0"},
+                {.name = "without D", .one_way = "its sum", .other_way = "0", .wrong = 1},
+                {.name = "dQ", .one_way = "scale dS K", .other_way = "recomputed"},
+                {.name = "dK", .one_way = "scale dS^T Q", .other_way = "recomputed"},
+                {.name = "dV", .one_way = "P^T dO", .other_way = "recomputed"}}};
     key_sums *keys = malloc(sizeof *keys);
     if (!keys) return td_fail(err, TD_NO_MEMORY, "no memory for the sums of a head");
     for (int64_t b = 0; b < a->B; b++)

@@ -23,12 +23,14 @@ static td_status forward_cells(td_lesson_5 *lesson, td_record *record, td_error 
     return TD_OK;
 }
 
-static td_status row(td_lesson_5 *lesson, const td_variant *variant, td_record *record, td_error *err) {
+static td_status row(td_lesson_5 *lesson, const td_variant *variant, const char *name, td_record *record,
+                     td_error *err) {
     td_problem problem = {.op = TD_OP_ATTENTION_BACKWARD, .attention = nasty};
     td_check_options options = td_check_defaults(variant);
     options.seed = lesson->seed;
     td_check_result result;
     td_record_row(record);
+    td_record_text(record, "name", name);
     td_record_text(record, "mistake", variant->mistake ? variant->mistake : "none");
     td_status status = forward_cells(lesson, record, err);
     if (!status) status = td_check(variant, &problem, &options, NULL, &result, err);
@@ -55,20 +57,16 @@ static void print_names(const td_record *record) {
 }
 
 td_status td_lesson_5_show_hidden(td_lesson_5 *lesson, td_error *err) {
-    static const td_heading columns[] = {{"mistake", "mistake in backward"},
-                                         {"forward", "forward"},
-                                         {"dQ", "dQ"},
-                                         {"dK", "dK"},
-                                         {"dV", "dV"},
-                                         {NULL, NULL}};
+    static const td_heading columns[] = {
+        {"name", "what is wrong"}, {"forward", "forward"}, {"dQ", "dQ"}, {"dK", "dK"}, {"dV", "dV"}, {NULL, NULL}};
     td_lesson_text(5, "Forward passes, backward is wrong");
     td_record *record = td_record_new();
     if (!record) return td_fail(err, TD_NO_MEMORY, "no memory for the table");
-    td_status status = row(lesson, td_variant_find("backward_recompute_f64"), record, err);
+    td_status status = row(lesson, td_variant_find("backward_recompute_f64"), "nothing", record, err);
     for (int i = 0; i < MISTAKES && !status; i++) {
         char name[64];
         snprintf(name, sizeof name, "mistake_backward_%s", mistakes[i]);
-        status = row(lesson, td_variant_find(name), record, err);
+        status = row(lesson, td_variant_find(name), mistakes[i], record, err);
     }
     if (!status) {
         td_record_print(record, columns, stdout);

@@ -72,7 +72,6 @@ static void print(const tables *t) {
                                          {"global_bytes_written", "written"},
                                          {"atomics_formula", "atomics: formula"},
                                          {"atomics", "counted"},
-                                         {"barriers", "barriers"},
                                          {"verdict", "verdict"},
                                          {NULL, NULL}};
     td_record_print(t->outputs, checked, stdout);

@@ -24,7 +24,7 @@ static const td_option options[] = {
     {"steps", "60", "integer, 1 to 1000", "steps of gradient descent"},
     {"memory", "", "integer, 1 to 1048576", "MiB that backward may have; default 8, on a GPU 256"},
     {"gpu-t", "4096", "integer, 1 to 65536", "on a GPU: sequence length"},
-    {"gpu-b", "4", "integer, 1 to 64", "on a GPU: sequences"},
+    {"gpu-b", "2", "integer, 1 to 64", "on a GPU: sequences"},
     {"gpu-h", "16", "integer, 1 to 256", "on a GPU: heads"},
     {"out", "out", "a folder that can be written", "where CSV files and plots go"},
     {NULL, NULL, NULL, NULL},
