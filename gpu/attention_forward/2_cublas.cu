@@ -27,10 +27,12 @@ __global__ void __launch_bounds__(THREADS) cublas_softmax(td_forward x, float *S
     td_query at = td_query_of(x.a, row);
     float *s = S + row * x.a.Tk, m = -INFINITY, l = 0;
 
-    /* each lane on line over its own scores, as rung 3 over all; then the lanes' parts meet */
+    /* Each lane on line over its own scores, as rung 3 over all; then the lanes' parts meet. Both loops say fmaf: the
+     * compiler may make one of scale · s − m where it likes, and did so in the second alone. A score of 500 rounded in
+     * l but not in P made the weights' sum 1 + 5e-6. */
     for (int64_t j = lane; j < at.keys; j += 32) {
         float score = x.scale * s[j], m_new = fmaxf(m, score); /* NaN loses, and comes back through l */
-        l = l * td_exp2(m - td_shift(m_new)) + td_exp2(score - td_shift(m_new));
+        l = l * td_exp2(m - td_shift(m_new)) + td_exp2(fmaf(x.scale, s[j], -td_shift(m_new)));
         m = m_new;
     }
     float m_row = m;
@@ -38,7 +40,8 @@ __global__ void __launch_bounds__(THREADS) cublas_softmax(td_forward x, float *S
     l *= td_exp2(m - td_shift(m_row));
     for (int step = 16; step > 0; step /= 2) l += __shfl_xor_sync(0xffffffffu, l, step);
 
-    for (int64_t j = lane; j < keys; j += 32) s[j] = j < at.keys ? td_exp2(x.scale * s[j] - td_shift(m_row)) / l : 0;
+    for (int64_t j = lane; j < keys; j += 32)
+        s[j] = j < at.keys ? td_exp2(fmaf(x.scale, s[j], -td_shift(m_row))) / l : 0;
     if (x.LSE.data && lane == 0) td_set(&x.LSE, at.b, at.h, at.i, 0, td_lse(at.keys, m_row, l));
 }
 
