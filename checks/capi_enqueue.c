@@ -15,7 +15,7 @@ static const td_variant *ready(const char *variant, const td_problem *problem, t
 }
 
 td_status td_workspace_bytes(const char *variant, const td_problem *problem, size_t *bytes, td_error *err) {
-    td_error own, *why = err ? err : &own;
+    td_error own = {TD_OK, ""}, *why = err ? err : &own;
     if (!bytes) return td_fail(err, TD_BAD_PARAM, "bytes: must not be NULL");
     const td_variant *v = ready(variant, problem, why);
     if (!v) return why->status;
@@ -25,7 +25,7 @@ td_status td_workspace_bytes(const char *variant, const td_problem *problem, siz
 
 td_status td_enqueue(const char *variant, const td_problem *problem, const td_tensor *tensors, void *workspace,
                      void *stream, td_error *err) {
-    td_error own, *why = err ? err : &own;
+    td_error own = {TD_OK, ""}, *why = err ? err : &own;
     const td_variant *v = ready(variant, problem, why);
     if (!v) return why->status;
     td_status s = td_tensors_validate(problem, tensors, err);
