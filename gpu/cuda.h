@@ -20,6 +20,21 @@ static __device__ __forceinline__ void td_store4(float *p, float4 v) {
     *(float4 *)p = v;
 }
 
+/* With 0 bytes to read, a copy writes zeros. */
+static __device__ __forceinline__ void td_copy1_async(float *shared, const float *global, bool inside) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((unsigned)__cvta_generic_to_shared(shared)),
+                 "l"(global), "r"(inside ? 4 : 0)
+                 : "memory");
+}
+static __device__ __forceinline__ void td_copy4_async(float *shared, const float *global, bool inside) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(shared)),
+                 "l"(global), "r"(inside ? 16 : 0)
+                 : "memory");
+}
+static __device__ __forceinline__ void td_copies_wait(void) {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 static __device__ __forceinline__ void td_atomic_add4(float *p, float4 v) {
     asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
                  : "memory");

@@ -1,13 +1,19 @@
-/* Rung 4, registers: the plan of rung 2, with every product tiled for registers, and all loads of 16 bytes.
+/* Rung 4, registers: the plan of rung 2, with every product tiled for registers, all loads of 16 bytes, and the next
+ * queries on their way while these are computed.
  *
  * A block of 256 threads owns a tile of keys (128 for d ≤ 64, else 64), visits its queries 128 at a time, and holds Q,
- * dO, K, V and one matrix of pairs, P and then dS, in 192 to 225 KiB of shared memory. A thread owns 8×8 or 8×4 pieces
- * of S and dP, and keeps its 64 elements of dK and dV in registers for the block's life; see register_tiles.h.
+ * dO, K, V and one matrix of pairs, first P, then dS, in 193 or 225 KiB of shared memory. A thread owns 8×8 or 8×4
+ * elements of S and dP, and keeps its 64 of dK and dV in registers for the block's life; see register_tiles.h. dO's
+ * place is free once dP is known, and Q's after dK: the next tile's rows are copied there with no help of the threads.
  *
  * Gain expected: rung 2 loads 1.25 floats from shared memory for a multiply-add, and is bound by that; here it is 0.25
- * or 0.375, four to an access, so that the multiply-adds themselves become the bound. dQ: five products and atomicAdd
- * (backward_registers), or seven and no atomics (backward_registers_two_pass: the same bits in every run, rung 3's
- * plan). */
+ * or 0.375, four to an access, so that the multiply-adds themselves become the bound.
+ * dQ: five products and atomicAdd (backward_registers), or seven and no atomics (backward_registers_two_pass, rung 3's
+ * plan: the same bits in every run, at 1.4 times the time).
+ * Measured (as rung 1), TFLOP/s at d 64, 128: 39.8, 38.5; in two passes 27.7, 27.3; PyTorch's memory-efficient
+ * backward in the same run 35.3, 36.7. Bound by issue: 73 % of cycles issue an instruction, and 17 of 20 of those are
+ * multiply-adds; in the others both warps of a scheduler wait, for operands to leave the registers or for a step's
+ * first loads. */
 #include "register_rows.h"
 
 /* Queries and keys of a tile; and how many of them a thread has of S and dP. */
@@ -27,23 +33,33 @@ struct vectors {
     bool Q, K, V, dO;
 };
 
-/* What a query brings: its rows of Q and dO, LSE and D. */
+/* What a query brings, in two parts, since dO is done with first: its rows of dO; and those of Q, with LSE and D. */
 template <int D>
-static __device__ __forceinline__ void load_queries(register_tiles<D> &s, const td_backward &w, vectors v, int64_t b,
-                                                    int64_t h, int64_t i) {
-    td_load_rows<ROWS, D, R>(s.Q, w.t[TD_Q], v.Q, b, h, i);
-    td_load_rows<ROWS, D, R>(s.dO, w.t[TD_DO], v.dO, b, h, i);
+static __device__ __forceinline__ void copy_dO(register_tiles<D> &s, const td_backward &w, vectors v, int64_t b,
+                                               int64_t h, int64_t i) {
+    td_copy_rows<ROWS, D, R>(s.dO, w.t[TD_DO], v.dO, b, h, i);
+}
+template <int D>
+static __device__ __forceinline__ void copy_Q(register_tiles<D> &s, const td_backward &w, vectors v, int64_t b,
+                                              int64_t h, int64_t i) {
+    td_copy_rows<ROWS, D, R>(s.Q, w.t[TD_Q], v.Q, b, h, i);
     int r = threadIdx.x;
     if (r >= ROWS) return;
-    s.LSE[r] = i + r < w.Tq ? td_read<float>(w.t[TD_LSE], b, h, i + r, 0) : 0;
-    s.rowsum[r] = i + r < w.Tq ? w.D[(b * w.Hq + h) * w.Tq + i + r] : 0;
+    bool inside = i + r < w.Tq;
+    const td_tensor &t = w.t[TD_LSE];
+    td_copy1_async(s.LSE + r, (const float *)t.data + (inside ? td_offset(&t, b, h, i + r, 0) : 0), inside);
+    td_copy1_async(s.rowsum + r, w.D + (inside ? (b * w.Hq + h) * w.Tq + i + r : 0), inside);
 }
 
 template <int D>
-static __device__ __forceinline__ void load_keys(register_tiles<D> &s, const td_backward &w, vectors v, int64_t b,
-                                                 int64_t kv, int64_t j) {
-    td_load_rows<keys_of<D>, D, C<D>>(s.K, w.t[TD_K], v.K, b, kv, j);
-    td_load_rows<keys_of<D>, D, C<D>>(s.V, w.t[TD_V], v.V, b, kv, j);
+static __device__ __forceinline__ void copy_K(register_tiles<D> &s, const td_backward &w, vectors v, int64_t b,
+                                              int64_t kv, int64_t j) {
+    td_copy_rows<keys_of<D>, D, C<D>>(s.K, w.t[TD_K], v.K, b, kv, j);
+}
+template <int D>
+static __device__ __forceinline__ void copy_V(register_tiles<D> &s, const td_backward &w, vectors v, int64_t b,
+                                              int64_t kv, int64_t j) {
+    td_copy_rows<keys_of<D>, D, C<D>>(s.V, w.t[TD_V], v.V, b, kv, j);
 }
 
 /* The tile of queries i … and keys j …: does the mask cross it, does it lie wholly within mask and ends? */
@@ -150,29 +166,36 @@ __global__ __launch_bounds__(TD_REGISTER_THREADS, 1) void registers_keys(const t
     int y = td_place_y(), x = td_place_x();
     int64_t kv = blockIdx.x % w.Hkv, b = blockIdx.x / w.Hkv % w.B, j = blockIdx.x / w.Hkv / w.B * KEYS;
     int64_t group = w.Hq / w.Hkv, first = j > w.diagonal ? (j - w.diagonal) / ROWS * ROWS : 0;
+    int64_t tiles = first < w.Tq ? (w.Tq - first + ROWS - 1) / ROWS : 0;
     float dK[KEYS / TD_SIDE][D / TD_SIDE] = {}, dV[KEYS / TD_SIDE][D / TD_SIDE] = {};
-    load_keys<D>(s, w, v, b, kv, j);
-    for (int64_t h = kv * group; h < (kv + 1) * group; h++)
-        for (int64_t i = first; i < w.Tq; i += ROWS) {
-            tile t = tile_at<D>(w, i, j);
-            load_queries<D>(s, w, v, b, h, i);
-            __syncthreads();
-            weights<D>(s, w, t, y, x);
-            __syncthreads();
-            add_to_keys<D>(dV, s.W, s.dO, t, y, x);
-            float dP[R][C<D>] = {};
-            td_rows_by_rows<D>(dP, s.dO, s.V, y, x);
-            __syncthreads(); /* nobody reads P any more */
-            score_gradients<D>(s, dP, w, t, y, x);
-            __syncthreads();
-            add_to_keys<D>(dK, s.W, s.Q, t, y, x);
-            if (ATOMIC) {
-                float sum[R][D / TD_SIDE] = {};
-                add_to_queries<D>(sum, s, t, y, x);
-                td_add_rows(dQ + ((b * w.Hq + h) * w.Tq + i) * width, width, w.Tq - i, sum, y, x);
-            }
-            __syncthreads(); /* before the next tile takes the place of this one */
+    int64_t h = kv * group, i = first;
+    copy_K<D>(s, w, v, b, kv, j), copy_V<D>(s, w, v, b, kv, j);
+    if (tiles) copy_Q<D>(s, w, v, b, h, i), copy_dO<D>(s, w, v, b, h, i);
+    for (int64_t left = group * tiles; left > 0; left--) {
+        tile t = tile_at<D>(w, i, j);
+        int64_t next_h = i + ROWS < w.Tq ? h : h + 1, next_i = i + ROWS < w.Tq ? i + ROWS : first;
+        td_copies_wait();
+        __syncthreads();
+        weights<D>(s, w, t, y, x);
+        __syncthreads();
+        add_to_keys<D>(dV, s.W, s.dO, t, y, x);
+        float dP[R][C<D>] = {};
+        td_rows_by_rows<D>(dP, s.dO, s.V, y, x);
+        __syncthreads(); /* nobody reads P and dO any more */
+        if (left > 1) copy_dO<D>(s, w, v, b, next_h, next_i);
+        score_gradients<D>(s, dP, w, t, y, x);
+        __syncthreads();
+        add_to_keys<D>(dK, s.W, s.Q, t, y, x);
+        __syncthreads(); /* nor Q */
+        if (left > 1) copy_Q<D>(s, w, v, b, next_h, next_i);
+        if (ATOMIC) {
+            float sum[R][D / TD_SIDE] = {};
+            add_to_queries<D>(sum, s, t, y, x);
+            td_add_rows(dQ + ((b * w.Hq + h) * w.Tq + i) * width, width, w.Tq - i, sum, y, x);
         }
+        h = next_h, i = next_i;
+    }
+    td_copies_wait(); /* of K and V, which no tile waited for if there was none */
     __syncthreads();
     td_put_rows<D, C<D>, true>(s.K, dK, y, x);
     td_put_rows<D, C<D>, true>(s.V, dV, y, x);
@@ -192,19 +215,23 @@ __global__ __launch_bounds__(TD_REGISTER_THREADS, 1) void registers_queries(cons
     int64_t h = number % w.Hq, b = number / w.Hq % w.B, i = number / w.Hq / w.B * ROWS;
     int64_t kv = h / (w.Hq / w.Hkv), keys = min(w.Tk, i + ROWS + w.diagonal);
     float dQ[R][D / TD_SIDE] = {};
-    load_queries<D>(s, w, v, b, h, i);
+    copy_Q<D>(s, w, v, b, h, i), copy_dO<D>(s, w, v, b, h, i);
+    if (keys > 0) copy_K<D>(s, w, v, b, kv, 0), copy_V<D>(s, w, v, b, kv, 0);
     for (int64_t j = 0; j < keys; j += KEYS) {
         tile t = tile_at<D>(w, i, j);
-        load_keys<D>(s, w, v, b, kv, j);
+        td_copies_wait();
         __syncthreads();
         weights<D>(s, w, t, y, x);
         float dP[R][C<D>] = {};
         td_rows_by_rows<D>(dP, s.dO, s.V, y, x);
         score_gradients<D>(s, dP, w, t, y, x);
-        __syncthreads();
+        __syncthreads(); /* nobody reads V any more */
+        if (j + KEYS < keys) copy_V<D>(s, w, v, b, kv, j + KEYS);
         add_to_queries<D>(dQ, s, t, y, x);
-        __syncthreads();
+        __syncthreads(); /* nor K */
+        if (j + KEYS < keys) copy_K<D>(s, w, v, b, kv, j + KEYS);
     }
+    td_copies_wait();
     __syncthreads();
     td_put_rows<D, R, false>(s.Q, dQ, y, x);
     __syncthreads();

@@ -11,24 +11,24 @@ static inline bool td_in_vectors(const td_tensor *t) {
     return vectors;
 }
 
-/* Rows first … first + ROWS − 1 of head (b, h) into a tile, zeros beyond the ends. */
+/* Start to copy rows first … first + ROWS − 1 of head (b, h) into a tile, with zeros beyond the ends. */
 template <int ROWS, int WIDTH, int RUN>
-static __device__ __forceinline__ void td_load_rows(float *tile, const td_tensor &t, bool vectors, int64_t b, int64_t h,
+static __device__ __forceinline__ void td_copy_rows(float *tile, const td_tensor &t, bool vectors, int64_t b, int64_t h,
                                                     int64_t first) {
     int d = (int)t.size[3], rows = t.size[2] - first < ROWS ? (int)(t.size[2] - first) : ROWS;
     const float *from = (const float *)t.data + td_offset(&t, b, h, first, 0);
     if (vectors) {
         int k = threadIdx.x % (WIDTH / 4), end = 4 * k < d ? rows : 0;
-#pragma unroll 8
+#pragma unroll 4
         for (int r = threadIdx.x / (WIDTH / 4); r < ROWS; r += TD_REGISTER_THREADS / (WIDTH / 4))
-            td_store4(tile + td_piece<WIDTH, RUN>(r, k),
-                      r < end ? td_load4(from + r * t.stride[2] + 4 * k) : float4{0, 0, 0, 0});
+            td_copy4_async(tile + td_piece<WIDTH, RUN>(r, k), from + (r < end ? r * t.stride[2] + 4 * k : 0), r < end);
     } else {
 #pragma unroll 1
         for (int e = threadIdx.x; e < ROWS * WIDTH; e += TD_REGISTER_THREADS) {
             int r = e / WIDTH, c = e % WIDTH;
-            tile[td_piece<WIDTH, RUN>(r, c / 4) + c % 4] =
-                r < rows && c < d ? from[r * t.stride[2] + c * t.stride[3]] : 0;
+            bool inside = r < rows && c < d;
+            td_copy1_async(tile + td_piece<WIDTH, RUN>(r, c / 4) + c % 4,
+                           from + (inside ? r * t.stride[2] + c * t.stride[3] : 0), inside);
         }
     }
 }

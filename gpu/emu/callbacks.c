@@ -2,6 +2,7 @@
  * is not linked; -fsanitize=bounds calls where an index leaves its array. Most accesses repeat one that was found right
  * since the last synchronisation: those are over in a few steps, some 3 ns; a first one takes ten times as long. */
 #include "inside.h"
+#include <stdlib.h>
 #include <string.h>
 
 static inline bool read_before(const td_thread *t, const td_cell *c) {
@@ -141,6 +142,34 @@ static float add(float *p, float value) {
                                         __ATOMIC_RELAXED));
     return old.value;
 }
+/* A copy lands when its thread waits for it, the latest that a GPU may take: until then its place holds NaN, so that a
+ * missing wait is seen. It may land at once, too, so that the place counts as written from the start on. */
+void td_emulated_copy(float *to, const float *from, size_t bytes, bool inside) {
+    td_thread *t = td_running;
+    if (inside) touch(from, bytes, TD_READ, __builtin_return_address(0));
+    touch(to, bytes, TD_WRITE, __builtin_return_address(0));
+    if (t->copying == t->copy_room) {
+        size_t more = t->copy_room ? 2 * t->copy_room : 64;
+        td_copy *grown = realloc(t->copies, more * sizeof *grown);
+        if (!grown) td_emu_wrong(t, "the emulator has no memory for %zu copies", more);
+        t->copies = grown;
+        t->copy_room = more;
+    }
+    td_copy *c = &t->copies[t->copying++];
+    *c = (td_copy){.to = to, .bytes = bytes};
+    if (inside) memcpy(c->value, from, bytes);
+    memset(to, 0xFF, bytes);
+}
+void td_emulated_copies_land(void) {
+    td_thread *t = td_running;
+    for (size_t i = 0; i < t->copying; i++) {
+        const td_copy *c = &t->copies[i];
+        td_emu_access(t, (uintptr_t)c->to, c->bytes, c->bytes, TD_WRITE);
+        memcpy(c->to, c->value, c->bytes);
+    }
+    t->copying = 0;
+}
+
 float td_emulated_add_float(float *p, float value) {
     touch(p, 4, TD_ATOMIC, __builtin_return_address(0));
     return add(p, value);

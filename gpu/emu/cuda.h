@@ -52,6 +52,8 @@ int td_emulated_add_int(int *p, int value);
 float4 td_load4(const float *p);
 void td_store4(float *p, float4 value);
 void td_atomic_add4(float *p, float4 value);
+void td_emulated_copy(float *to, const float *from, size_t bytes, bool inside);
+void td_emulated_copies_land(void);
 td_status td_emulated_zero(void *pointer, size_t bytes, td_error *err);
 td_status td_emulated_launch(td_error *err, const char *name, const unsigned grid[3], const unsigned block[3],
                              size_t shared_bytes, void (*body)(const void *), const void *arguments);
@@ -99,6 +101,16 @@ template <typename T>
 static __forceinline__ T __shfl_down_sync(unsigned mask, T value, int by, int width = 32, int line = __builtin_LINE()) {
     int lane = td_emulated_lane(), source = lane + by;
     return td_emulated_take(mask, value, source / width > lane / width ? lane : source, line);
+}
+
+static __forceinline__ void td_copy1_async(float *shared, const float *global, bool inside) {
+    td_emulated_copy(shared, global, 4, inside);
+}
+static __forceinline__ void td_copy4_async(float *shared, const float *global, bool inside) {
+    td_emulated_copy(shared, global, 16, inside);
+}
+static __forceinline__ void td_copies_wait(void) {
+    td_emulated_copies_land();
 }
 
 static __forceinline__ float atomicAdd(float *p, float value) {

@@ -39,6 +39,13 @@ typedef struct td_note {
     uint64_t site, address;
 } td_note;
 
+/* A copy that was started: what will stand at `to`. */
+typedef struct td_copy {
+    float *to;
+    float value[4];
+    size_t bytes;
+} td_copy;
+
 struct td_worker;
 
 /* A thread of a kernel. */
@@ -62,6 +69,8 @@ typedef struct td_thread {
     char *stack;
     td_note *notes; /* since its last synchronisation, where accesses are counted */
     size_t noted, note_room;
+    td_copy *copies; /* on their way from global to shared memory */
+    size_t copying, copy_room;
 } td_thread;
 
 typedef struct td_warp {

@@ -21,6 +21,7 @@ _Noreturn void td_emu_leave(td_worker *w) {
 static void live(void) {
     for (;;) {
         td_thread *t = td_running;
+        t->copying = 0;
         t->worker->launch->body(t->worker->launch->arguments);
         t->state = TD_FINISHED;
         td_emu_pause(t);
