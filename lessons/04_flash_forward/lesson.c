@@ -1,8 +1,7 @@
 /* make lesson-4: FlashAttention's forward pass, from the formula to a kernel. The text is in lesson.md; the kernels are
  * in gpu/ and cpu_ref/. */
-#include "../../checks/ceilings.h"
+#include "../attention_lesson.h"
 #include "lesson_4.h"
-#include <math.h>
 #include <string.h>
 
 static const td_option options[] = {
@@ -28,63 +27,17 @@ static const td_option options[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-static td_status read_shapes(const td_arguments *arguments, td_lesson_4 *lesson, td_error *err) {
-    td_attention_problem *a = &lesson->problem.attention, *large = &lesson->large.attention;
-    td_status status;
-    int64_t T;
-    if ((status = td_argument_int(arguments, "t", 0, 256, &T, err))) return status;
-    if ((status = td_argument_int_or(arguments, "tq", 0, 256, T, &a->Tq, err))) return status;
-    if ((status = td_argument_int_or(arguments, "tk", 0, 256, T, &a->Tk, err))) return status;
-    if ((status = td_argument_int(arguments, "d", 1, 256, &a->d, err))) return status;
-    if ((status = td_argument_int(arguments, "b", 1, 8, &a->B, err))) return status;
-    if ((status = td_argument_int(arguments, "h", 1, 16, &a->Hq, err))) return status;
-    if ((status = td_argument_int_or(arguments, "hkv", 1, 16, a->Hq, &a->Hkv, err))) return status;
-    if ((status = td_argument_mask(arguments, "mask", &a->mask, err))) return status;
-    a->scale = 1 / sqrt((double)a->d);
-    if (td_arguments_given(arguments, "scale") &&
-        (status = td_argument_real(arguments, "scale", -1e30, 1e30, &a->scale, err)))
-        return status;
-    lesson->large = lesson->problem;
-    if ((status = td_argument_int(arguments, "gpu-t", 1, 65536, &large->Tq, err))) return status;
-    if ((status = td_argument_int(arguments, "gpu-b", 1, 64, &large->B, err))) return status;
-    if ((status = td_argument_int(arguments, "gpu-h", 1, 256, &large->Hq, err))) return status;
-    large->Tk = large->Tq, large->Hkv = large->Hq;
-    status = td_problem_validate(&lesson->problem, err);
-    return status ? status : td_problem_validate(&lesson->large, err);
-}
-
 static td_status read_options(const td_arguments *arguments, td_lesson_4 *lesson, td_error *err) {
     lesson->arguments = arguments;
     lesson->problem.op = TD_OP_ATTENTION_FORWARD;
-    int64_t seed;
-    td_status status = read_shapes(arguments, lesson, err);
+    td_status status = td_attention_shapes(arguments, 0, 256, &lesson->problem, &lesson->large, err);
     if (status) return status;
-    if ((status = td_argument_dtype(arguments, "dtype", &lesson->dtype, err))) return status;
-    if (lesson->dtype == TD_F64)
-        return td_fail(err, TD_BAD_PARAM, "DTYPE = f64: no rung takes it; legal are f32, bf16 and fp16");
+    if ((status = td_attention_inputs(arguments, &lesson->dtype, &lesson->seed, err))) return status;
     if ((status =
              td_argument_ints(arguments, "block", 1, 1 << 20, lesson->block, TD_LESSON_4_BLOCKS, &lesson->blocks, err)))
         return status;
-    if ((status = td_argument_int(arguments, "seed", 0, INT64_MAX, &seed, err))) return status;
-    lesson->seed = (uint64_t)seed;
     if ((status = td_argument_int_or(arguments, "memory", 1, 1 << 20, 0, &lesson->memory_mib, err))) return status;
     return td_argument_int(arguments, "seeds", 1, 1000, &lesson->seeds, err);
-}
-
-static void header(const td_lesson_4 *lesson) {
-    const td_attention_problem *a = &lesson->problem.attention;
-    td_error why = {TD_OK, ""};
-    const td_device *gpu = td_cuda_device(&why);
-    td_machine machine;
-    td_machine_read(&machine);
-    char device[480], shape[160];
-    if (gpu)
-        snprintf(device, sizeof device, "%s, driver %s; emulator on %s", gpu->name, gpu->driver, machine.device);
-    else
-        snprintf(device, sizeof device, "emulator on %s; %s", machine.device, why.message);
-    snprintf(shape, sizeof shape, "B=%lld Hq=%lld Hkv=%lld Tq=%lld Tk=%lld d=%lld, scale %.6g", (long long)a->B,
-             (long long)a->Hq, (long long)a->Hkv, (long long)a->Tq, (long long)a->Tk, (long long)a->d, a->scale);
-    td_lesson_header(lesson->arguments, device, shape);
 }
 
 static const td_question self_test[] = {
@@ -115,7 +68,7 @@ static td_status run(const td_arguments *arguments, td_error *err) {
     memset(&lesson, 0, sizeof lesson);
     td_status status = read_options(arguments, &lesson, err);
     if (status) return status;
-    header(&lesson);
+    td_attention_header(arguments, &lesson.problem.attention);
     int chosen = td_lesson_4_predict_block();
     if ((status = td_lesson_4_show_demands(&lesson, err))) return status;
     if ((status = td_lesson_4_show_merge(&lesson, err))) return status;

@@ -43,21 +43,23 @@ static void descend(td_trial *trial) {
                      td_load(&trial->tensors[n], e) - rate * td_load(&trial->tensors[TD_DQ + n], e));
 }
 
-/* Cosine of the angle between a trial's gradient and the right one, which is remembered from the first. */
-static double cosine(const td_trial *trial, double right[3 * ELEMENTS], int remember) {
+/* A trial's gradient beside the right one, which is remembered from the first: the angle between them, and how many
+ * times as long it is. */
+static void compare(const td_trial *trial, double right[3 * ELEMENTS], int remember, double *degrees, double *longer) {
     double both = 0, one = 0, other = 0;
     for (int k = 0; k < 3 * ELEMENTS; k++) {
         double g = td_load(&trial->tensors[TD_DQ + k / ELEMENTS], k % ELEMENTS);
         if (remember) right[k] = g;
         both += g * right[k], one += g * g, other += right[k] * right[k];
     }
-    return both / sqrt(one * other);
+    *degrees = acos(fmin(1, both / sqrt(one * other))) * 57.29577951308232;
+    *longer = sqrt(one / other);
 }
 
 /* One curve: `steps` + 1 losses; and in `summary` what one would look at. */
 static td_status curve(td_lesson_5 *lesson, td_trial *trial, int which, double right[3 * ELEMENTS], td_record *losses,
                        td_record *summary, td_error *err) {
-    double Y[ELEMENTS], loss, first = NAN, before = INFINITY, angle = NAN;
+    double Y[ELEMENTS], loss, first = NAN, before = INFINITY, degrees = NAN, longer = NAN;
     int64_t rises = 0;
     td_status status = target(trial, lesson->seed, Y, err);
     if (!status) status = td_trial_draw(trial, TD_FIXTURE_NORMAL, lesson->seed, TD_F64, err);
@@ -69,7 +71,7 @@ static td_status curve(td_lesson_5 *lesson, td_trial *trial, int which, double r
         td_record_text(losses, "gradient", gradients[which].label);
         td_record_int(losses, "step", step);
         td_record_real(losses, "loss", loss);
-        if (step == 0) first = loss, angle = cosine(trial, right, which == 0);
+        if (step == 0) first = loss, compare(trial, right, which == 0, &degrees, &longer);
         rises += !(loss <= before), before = loss;
         descend(trial);
     }
@@ -79,7 +81,8 @@ static td_status curve(td_lesson_5 *lesson, td_trial *trial, int which, double r
     td_record_real(summary, "first", first);
     td_record_real(summary, "last", before);
     td_record_int(summary, "rises", rises);
-    td_record_real(summary, "degrees", acos(fmin(1, angle)) * 57.29577951308232);
+    td_record_real(summary, "degrees", degrees);
+    td_record_real(summary, "longer", longer);
     return TD_OK;
 }
 
@@ -99,9 +102,13 @@ static td_status curves(td_lesson_5 *lesson, td_record *losses, td_record *summa
 }
 
 td_status td_lesson_5_show_training(td_lesson_5 *lesson, td_error *err) {
-    static const td_heading columns[] = {{"gradient", "gradient"},   {"first", "loss at first"},
-                                         {"last", "at the end"},     {"rises", "steps that rose"},
-                                         {"degrees", "degrees off"}, {NULL, NULL}};
+    static const td_heading columns[] = {{"gradient", "gradient"},
+                                         {"first", "loss at first"},
+                                         {"last", "at the end"},
+                                         {"rises", "steps that rose"},
+                                         {"degrees", "degrees off"},
+                                         {"longer", "times as long"},
+                                         {NULL, NULL}};
     td_lesson_text(5, "What the loss tells");
     td_record *losses = td_record_new(), *summary = td_record_new();
     td_status status = losses && summary ? curves(lesson, losses, summary, err)
