@@ -118,8 +118,7 @@ static td_status run(const td_arguments *arguments, td_error *err) {
     if ((status = run_parts(&lesson, err))) return status;
     td_lesson_answer(chosen, 1, choices,
                      "A small step along any direction within 90 degrees of steepest descent lowers the loss. Only the "
-                     "gradients themselves, element by element, tell a right backward from a wrong "
-                     "one.");
+                     "gradients themselves, element by element, tell a right backward from a wrong one.");
     td_lesson_text(5, "What it means");
     td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
     td_lesson_text(5, "Next");
