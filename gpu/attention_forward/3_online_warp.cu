@@ -5,8 +5,11 @@
  * which rungs 1 and 2 write twice and read twice. Milakov & Gimelshein 2018, algorithm 3; Rabe & Staats 2021.
  *
  * Lanes hold the elements lane, lane + 32, … of q and of the accumulator, so that a row of K or V is one coalesced
- * request for each 32 elements. The price: the dot product's 32 parts meet by 5 shuffles and 5 additions a key, which
- * with two exponentials is some 30 instructions for 2·d/32 useful ones; and each query reads all of K and V by itself.
+ * request for each 32 elements. The price: the dot product's 32 parts meet by 5 shuffles and 5 additions a key, and
+ * with two exponentials and the walk through memory that is 50 instructions a key at d 64, where 4 FFMA are the work
+ * itself. So it is slower than rung 2, which spends 1.2 instructions an FFMA, and wins in memory alone. Measured (H200,
+ * 2026-11-30; T 4096, B·T 16384, H·d 2048, no mask; with each row's address computed anew, then 78 instructions a key):
+ * 209 ms at d 64, 95 ms at d 128. 2.6 and 5.8 TFLOP/s, bound by instructions.
  *
  * Rounding points          Q, K, V   q·k, m, l, P, a   O, LSE
  *   online_warp_f32        float     float             float, then their tensor's dtype
@@ -15,13 +18,11 @@
 
 enum { WARPS = 4, THREADS = 32 * WARPS };
 
-/* N elements of a row in each lane: d ≤ 32·N. */
+/* N elements of a row in each lane: d ≤ 32·N. `row` points at the lane's first, `step` from one to its next. */
 template <typename T, int N>
-static __device__ __forceinline__ void load_row(const td_tensor &t, int64_t b, int64_t h, int64_t i, int lane, int d,
-                                                float x[N]) {
-    const T *row = td_row<T>(t, b, h, i);
+static __device__ __forceinline__ void load_row(const T *row, int64_t step, int elements, float x[N]) {
 #pragma unroll
-    for (int k = 0; k < N; k++) x[k] = lane + 32 * k < d ? td_float(row[(lane + 32 * k) * t.stride[3]]) : 0;
+    for (int k = 0; k < N; k++, row += step) x[k] = 32 * k < elements ? td_float(*row) : 0;
 }
 
 static __device__ __forceinline__ float sum_of_warp(float x) {
@@ -32,19 +33,21 @@ static __device__ __forceinline__ float sum_of_warp(float x) {
 
 template <typename T, int N> __global__ void __launch_bounds__(THREADS) online_warp(td_forward x) {
     int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
-    int lane = threadIdx.x % 32, d = (int)x.a.d;
+    int lane = threadIdx.x % 32, elements = (int)x.a.d - lane; /* from the lane's first to the row's end */
     if (row >= x.a.B * x.a.Hq * x.a.Tq) return;
     td_query at = td_query_of(x.a, row);
 
     float q[N], acc[N], m = -INFINITY, l = 0;
-    load_row<T, N>(x.Q, at.b, at.h, at.i, lane, d, q);
+    load_row<T, N>(td_row<T>(x.Q, at.b, at.h, at.i) + lane * x.Q.stride[3], 32 * x.Q.stride[3], elements, q);
 #pragma unroll
     for (int k = 0; k < N; k++) q[k] *= x.scale, acc[k] = 0;
 
-    for (int64_t j = 0; j < at.keys; j++) {
+    const T *k_row = td_row<T>(x.K, at.b, at.kv, 0) + lane * x.K.stride[3];
+    const T *v_row = td_row<T>(x.V, at.b, at.kv, 0) + lane * x.V.stride[3];
+    for (int64_t j = 0; j < at.keys; j++, k_row += x.K.stride[2], v_row += x.V.stride[2]) {
         float key[N], value[N], dot = 0;
-        load_row<T, N>(x.K, at.b, at.kv, j, lane, d, key);
-        load_row<T, N>(x.V, at.b, at.kv, j, lane, d, value);
+        load_row<T, N>(k_row, 32 * x.K.stride[3], elements, key);
+        load_row<T, N>(v_row, 32 * x.V.stride[3], elements, value);
 #pragma unroll
         for (int k = 0; k < N; k++) dot += q[k] * key[k];
         float s = sum_of_warp(dot);
@@ -59,7 +62,7 @@ template <typename T, int N> __global__ void __launch_bounds__(THREADS) online_w
 
 #pragma unroll
     for (int k = 0; k < N; k++)
-        if (x.O.data && lane + 32 * k < d) td_set(&x.O, at.b, at.h, at.i, lane + 32 * k, at.keys == 0 ? 0 : acc[k] / l);
+        if (x.O.data && 32 * k < elements) td_set(&x.O, at.b, at.h, at.i, lane + 32 * k, at.keys == 0 ? 0 : acc[k] / l);
     if (x.LSE.data && lane == 0) td_set(&x.LSE, at.b, at.h, at.i, 0, td_lse(at.keys, m, l));
 }
 

@@ -14,7 +14,7 @@ struct td_place {
     int warp_row, row, column;
 };
 
-/* Lanes lie 4 down and 8 across, in squares of 2 × 2: the 8 that a load serves at once then ask for few addresses. */
+/* Lanes lie 4 down and 8 across, two rows of lanes at a time, so that lanes served together ask for few addresses. */
 template <int D> static __device__ __forceinline__ td_place td_place_of(int thread) {
     constexpr int ACROSS = D / WARP_COLUMNS;
     int warp = thread / 32, lane = thread % 32, warp_row = warp / ACROSS * WARP_ROWS;
@@ -43,11 +43,10 @@ static __device__ __forceinline__ float td_sum_across(float x) {
     return x;
 }
 
-/* A lies in shared memory by columns, so that a thread's rows are neighbours: element (row, k) at k·ROWS + row. Within
- * each 16 rows the fours trade places with k / 8: lanes that write a row side by side, 4 columns apart, would otherwise
- * all meet in the same banks. */
-template <int ROWS> static __device__ __forceinline__ int td_left(int row, int k) {
-    return k * ROWS + (row ^ (k / 8 % 4 * 4));
+/* A lies in shared memory by columns, so that a thread's rows are neighbours: element (row, k) at k·td_left(ROWS) +
+ * row. The 4 more keep lanes that write one row, 4 columns apart, from all meeting in the same banks. */
+static __device__ __forceinline__ constexpr int td_left(int rows) {
+    return rows + 4;
 }
 
 static __device__ __forceinline__ void td_eight(float x[SIDE], const float *p, int step) {
@@ -56,55 +55,60 @@ static __device__ __forceinline__ void td_eight(float x[SIDE], const float *p, i
     x[4] = second.x, x[5] = second.y, x[6] = second.z, x[7] = second.w;
 }
 
-/* C += A B, where A's columns are k0 … k0 + CHUNK − 1 of a larger one. Snake-wise, so that each multiplication shares
- * an operand with the one before it: one read of the register file less. Unrolled by 8 and no more, since the loop must
- * come out of the instruction cache at an instruction a clock. */
+/* What a thread multiplies for one k: 8 elements of A's column and 8 of B's row. A and B point at its own first ones.
+ */
+struct td_operands {
+    float a[SIDE], b[SIDE];
+};
+
 template <int ROWS, int D>
-static __device__ __forceinline__ void td_product(float C[SIDE][SIDE], const float *A, int k0, const float *B,
-                                                  td_place at) {
-#pragma unroll 1
-    for (int k8 = 0; k8 < CHUNK; k8 += 8) {
-        const float *left = A + td_left<ROWS>(at.row, k0 + k8), *right = B + k8 * D + at.column;
+static __device__ __forceinline__ void td_load_operands(td_operands &x, const float *A, const float *B, int k) {
+    td_eight(x.a, A + k * td_left(ROWS), 16);
+    td_eight(x.b, B + k * D, 32);
+}
+
+/* C += A B. The operands of k = 0 are there already, and the next ones always on their way. Snake-wise, so that each
+ * multiplication shares an operand with the one before it: one read of the register file less. UNROLL: the loop must
+ * come out of the instruction cache at an instruction a clock. */
+template <int ROWS, int D, int UNROLL>
+static __device__ __forceinline__ void td_product(float C[SIDE][SIDE], const td_operands &operands, const float *A,
+                                                  const float *B) {
+    td_operands x[2] = {operands};
+#pragma unroll UNROLL
+    for (int k = 0; k < CHUNK; k++) {
+        const td_operands &now = x[k % 2];
+        if (k + 1 < CHUNK) td_load_operands<ROWS, D>(x[1 - k % 2], A, B, k + 1);
 #pragma unroll
-        for (int k = 0; k < 8; k++) {
-            float a[SIDE], b[SIDE];
-            td_eight(a, left + k * ROWS, 16);
-            td_eight(b, right + k * D, 32);
+        for (int j = 0; j < SIDE; j++)
 #pragma unroll
-            for (int j = 0; j < SIDE; j++)
-#pragma unroll
-                for (int n = 0; n < SIDE; n++) {
-                    int i = j % 2 ? SIDE - 1 - n : n;
-                    C[i][j] = fmaf(a[i], b[j], C[i][j]);
-                }
-        }
+            for (int n = 0; n < SIDE; n++) {
+                int i = j % 2 ? SIDE - 1 - n : n;
+                C[i][j] = fmaf(now.a[i], now.b[j], C[i][j]);
+            }
     }
 }
 
 /* The same for A's columns below limit + r in row r. The others are left out by selection: 0·NaN is NaN. */
 template <int ROWS, int D>
-static __device__ __forceinline__ void td_product_below(float C[SIDE][SIDE], const float *A, int k0, const float *B,
+static __device__ __forceinline__ void td_product_below(float C[SIDE][SIDE], const float *A, const float *B,
                                                         td_place at, int limit) {
 #pragma unroll 2
     for (int k = 0; k < CHUNK; k++) {
-        float a[SIDE], b[SIDE];
-        td_eight(a, A + td_left<ROWS>(at.row, k0 + k), 16);
-        td_eight(b, B + k * D + at.column, 32);
+        td_operands x;
+        td_load_operands<ROWS, D>(x, A, B, k);
 #pragma unroll
         for (int i = 0; i < SIDE; i++)
-            if (k0 + k < limit + td_row_of(at, i))
+            if (k < limit + td_row_of(at, i))
 #pragma unroll
-                for (int j = 0; j < SIDE; j++) C[i][j] = fmaf(a[i], b[j], C[i][j]);
+                for (int j = 0; j < SIDE; j++) C[i][j] = fmaf(x.a[i], x.b[j], C[i][j]);
     }
 }
 
-/* Elements c … c + 3 of a row, zeros from d on. VECTOR: they are neighbours, at an address that 16 divides. */
+/* Elements c … c + 3 of a row. VECTOR: they are neighbours, at an address that 16 divides, and all there; otherwise
+ * zeros from d on. */
 template <bool VECTOR> static __device__ __forceinline__ float4 td_four(const float *row, int64_t step, int c, int d) {
+    if (VECTOR) return td_load4(row + c);
     float4 x = {0, 0, 0, 0};
-    if (VECTOR) {
-        if (c < d) x = td_load4(row + c);
-        return x;
-    }
     if (c < d) x.x = row[c * step];
     if (c + 1 < d) x.y = row[(c + 1) * step];
     if (c + 2 < d) x.z = row[(c + 2) * step];
@@ -112,15 +116,10 @@ template <bool VECTOR> static __device__ __forceinline__ float4 td_four(const fl
     return x;
 }
 
-/* Whether every row of a tensor may be read in fours of neighbours. */
+/* Whether every row of a tensor may be read in fours of neighbours, and its rows counted in 32 bits. */
 static inline bool td_fits_vectors(const td_tensor *t) {
     return t->stride[3] == 1 && t->size[3] % 4 == 0 && t->stride[0] % 4 == 0 && t->stride[1] % 4 == 0 &&
-           t->stride[2] % 4 == 0 && (uintptr_t)t->data % 16 == 0;
-}
-
-static __device__ __forceinline__ void td_swap(float **x, float **y) {
-    float *z = *x;
-    *x = *y, *y = z;
+           t->stride[2] % 4 == 0 && (uintptr_t)t->data % 16 == 0 && t->stride[2] == (int)t->stride[2];
 }
 
 #endif

@@ -30,7 +30,7 @@ static void assert_right(const td_variant *v, const td_problem *p, td_fixture fi
 static const struct {
     int64_t B, Hq, Hkv, Tq, Tk, d;
 } shapes[] = {{1, 1, 1, 1, 1, 1},   {2, 1, 1, 15, 16, 46},  {1, 4, 2, 17, 31, 63}, {1, 1, 1, 33, 15, 64},
-              {1, 2, 1, 31, 33, 8}, {1, 1, 1, 16, 17, 128}, {1, 1, 1, 5, 3, 200},  {1, 1, 1, 127, 127, 4}};
+              {1, 2, 1, 31, 33, 8}, {1, 1, 1, 16, 17, 128}, {1, 1, 1, 5, 3, 200},  {1, 1, 1, 140, 127, 16}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 Test(gpu_attention_forward, every_rung_is_within_the_derived_tolerance) {
@@ -38,7 +38,8 @@ Test(gpu_attention_forward, every_rung_is_within_the_derived_tolerance) {
     for (int k = 0; (v = rung(k)); k++)
         for (int n = 0; n < SHAPES * TD_MASKS; n++) {
             int i = n / TD_MASKS;
-            if (v->dtype != TD_F32 && n % 3 != k % 3) continue; /* the same kernels: a third will do */
+            if (v->dtype != TD_F32 && n % 3 != k % 3) continue;               /* the same kernels: a third will do */
+            if (shapes[i].Tq > 100 && n % TD_MASKS != i % TD_MASKS) continue; /* emulated threads take their time */
             td_problem p = problem_of(shapes[i].B, shapes[i].Hq, shapes[i].Hkv, shapes[i].Tq, shapes[i].Tk, shapes[i].d,
                                       (td_mask)(n % TD_MASKS));
             assert_right(v, &p, (td_fixture)((n + k) % TD_FIXTURES), (td_layout)(n % TD_LAYOUTS));
@@ -48,7 +49,7 @@ Test(gpu_attention_forward, every_rung_is_within_the_derived_tolerance) {
 /* B·Hq blocks of threads, all of them in the grid's x. */
 Test(gpu_attention_forward, many_heads) {
     const td_variant *v;
-    td_problem p = problem_of(300, 3, 1, 1, 2, 2, TD_MASK_NONE);
+    td_problem p = problem_of(100, 3, 1, 1, 2, 2, TD_MASK_NONE);
     for (int k = 0; (v = rung(k)); k++)
         if (v->dtype == TD_F32) assert_right(v, &p, TD_FIXTURE_NORMAL, TD_LAYOUT_CONTIGUOUS);
 }
@@ -76,26 +77,28 @@ Test(gpu_attention_forward, blocks_are_run_or_refused_with_the_reason) {
     }
 }
 
-enum { T = 20, D = 5 };
+enum { T = 20, D = 16 };
 
-/* Q, K, V, O of T rows of D, stored backwards in both directions, and LSE. */
-typedef struct backwards {
+/* Q, K, V, O of T rows of D, and LSE. */
+typedef struct own_tensors {
     td_problem problem;
-    float data[4][T * D], lse[T];
+    _Alignas(64) float data[4][T * D];
+    float lse[T];
     td_tensor t[TD_ATTENTION_TENSORS];
-} backwards;
+} own_tensors;
 
-static void backwards_fill(backwards *x, td_mask mask) {
-    *x = (backwards){.problem = problem_of(1, 1, 1, T, T, D, mask)};
+/* sign −1: stored backwards in both directions. */
+static void own_tensors_fill(own_tensors *x, td_mask mask, int sign) {
+    *x = (own_tensors){.problem = problem_of(1, 1, 1, T, T, D, mask)};
     for (int k = TD_Q; k <= TD_O; k++) {
-        x->t[k] = td_contiguous(x->data[k] + T * D - 1, TD_F32, 1, 1, T, D);
-        x->t[k].stride[2] = -D, x->t[k].stride[3] = -1;
+        x->t[k] = td_contiguous(x->data[k] + (sign < 0 ? T * D - 1 : 0), TD_F32, 1, 1, T, D);
+        x->t[k].stride[2] = sign * D, x->t[k].stride[3] = sign;
         if (k < TD_O) td_fixture_fill(TD_FIXTURE_NORMAL, 1, k, &x->t[k]);
     }
     x->t[TD_LSE] = td_contiguous(x->lse, TD_F32, 1, 1, T, 1);
 }
 
-static td_verdict verdict_of(const td_variant *v, const backwards *x, char reason[200]) {
+static td_verdict verdict_of(const td_variant *v, const own_tensors *x, char reason[200]) {
     td_check_result r;
     td_error err = {TD_OK, ""};
     cr_assert_eq(td_check_tensors(v, &x->problem, x->t, 0, NULL, &r, &err), TD_OK, "%s: %s", v->name, err.message);
@@ -111,9 +114,9 @@ Test(gpu_attention_forward, negative_strides_are_walked_or_refused) {
     const td_variant *v;
     char reason[200];
     for (int k = 0; (v = rung(k)); k++) {
-        backwards x;
+        own_tensors x;
         if (v->dtype != TD_F32) continue;
-        backwards_fill(&x, TD_MASK_CAUSAL_TOP_LEFT);
+        own_tensors_fill(&x, TD_MASK_CAUSAL_TOP_LEFT, -1);
         td_verdict verdict = verdict_of(v, &x, reason);
         if (takes_any_strides(v))
             cr_assert_eq(verdict, TD_PASS, "%s: %s", v->name, reason);
@@ -126,11 +129,12 @@ Test(gpu_attention_forward, negative_strides_are_walked_or_refused) {
 Test(gpu_attention_forward, a_masked_key_is_left_out_by_selection) {
     const td_variant *v;
     char reason[200];
-    for (int k = 0; (v = rung(k)); k++) {
-        backwards x;
-        if (v->dtype != TD_F32 || !takes_any_strides(v)) continue;
-        backwards_fill(&x, TD_MASK_CAUSAL_TOP_LEFT);
-        for (int c = 0; c < D; c++) td_set(&x.t[TD_K], 0, 0, 18, c, NAN), td_set(&x.t[TD_V], 0, 0, 18, c, INFINITY);
-        cr_assert_eq(verdict_of(v, &x, reason), TD_PASS, "%s: %s", v->name, reason);
-    }
+    for (int k = 0; (v = rung(k)); k++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            own_tensors x;
+            if (v->dtype != TD_F32 || !takes_any_strides(v)) continue;
+            own_tensors_fill(&x, TD_MASK_CAUSAL_TOP_LEFT, sign);
+            for (int c = 0; c < D; c++) td_set(&x.t[TD_K], 0, 0, 18, c, NAN), td_set(&x.t[TD_V], 0, 0, 18, c, INFINITY);
+            cr_assert_eq(verdict_of(v, &x, reason), TD_PASS, "%s: %s", v->name, reason);
+        }
 }
