@@ -39,6 +39,32 @@ figures() {
         }' "$recorded"
 }
 
+# The fastest rung of each operation and shape beside PyTorch's memory-efficient attention, from the same run.
+peers() {
+    awk -F, '
+        /^#/ { split($0, about, ": "); fact[substr(about[1], 3)] = substr($0, length(about[1]) + 3); next }
+        !width { for (width = NF; i++ < NF;) at[$i] = i; next }
+        {
+            op = $at["op"]; sub(/attention_/, "", op)
+            mask = $at["mask"] == "none" ? "full" : "causal"
+            key = op " | " $at["T"] " | " $at["d"] " | " mask
+            if (!(key in best)) { name[++count] = key; best[key] = 0 }
+            rate = $at["tflop_per_s"] + 0
+            if ($at["variant"] == "sdpa_efficient") peer[key] = rate
+            if ($at["variant"] ~ /^gpu_/ && rate > best[key]) { best[key] = rate; who[key] = $at["variant"]; ms[key] = $at["median_ms"] }
+        }
+        END {
+            print "| pass | T | d | mask | fastest rung | ms | TFLOP/s | PyTorch, memory-efficient | ratio |"
+            print "|---|---|---|---|---|---|---|---|---|"
+            for (i = 1; i <= count; i++) {
+                key = name[i]
+                printf "| %s | `%s` | %.3g | %.1f | %.1f | %.2f |\n", key, who[key], ms[key], best[key], peer[key], best[key] / peer[key]
+            }
+            printf "\nfloat32 without TF32, medians, each pair in one run. Recorded on %s, driver %s, %s, %s, commit %s: [%s](%s).\n", \
+                fact["device"], fact["driver"], fact["peers"], substr(fact["date"], 1, 10), fact["commit"], "CSV", FILENAME
+        }' plots/recorded/gpu_peers.csv
+}
+
 lessons() {
     printf '| command | text | the pair |\n|---|---|---|\n'
     build/tandem lesson --help | sed -n 's/^  \([0-9][0-9]*\)  \(.*\)/\1|\2/p' | while IFS='|' read -r number concept; do
@@ -51,6 +77,7 @@ lessons() {
 # README.md with each part between <!-- NAME --> and <!-- /NAME --> written anew.
 written() {
     figures >"$parts/figures"
+    peers >"$parts/peers"
     lessons >"$parts/lessons"
     awk -v parts="$parts" '
         /^<!-- \/[a-z]* -->$/ { skip = 0 }
@@ -67,6 +94,8 @@ if [ "${1-}" = --check ]; then
         exit 1
     }
 else
-    gnuplot -e "csv='$recorded'; out='${recorded%.csv}.svg'; terminal='svg'; plots='plots'" plots/error_vs_block.gp
+    for plot in error_vs_block gpu_peers; do
+        gnuplot -e "csv='plots/recorded/$plot.csv'; out='plots/recorded/$plot.svg'; terminal='svg'; plots='plots'" plots/$plot.gp
+    done
     cp "$parts/README.md" README.md
 fi
