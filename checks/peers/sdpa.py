@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
+import warnings
 
 try:
     import torch
@@ -252,6 +253,7 @@ def main():
     parse.add_argument("--commit", default="unknown")
     parse.add_argument("--quick", action="store_true", help="one small shape: does it work?")
     a = parse.parse_args()
+    warnings.filterwarnings("ignore", category=UserWarning)  # why a peer cannot: said once, in its SKIP line
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True,
