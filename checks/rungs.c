@@ -68,6 +68,10 @@ int td_rung_takes(const td_variant *variant, const td_rung_case *rung_case) {
     return variant->dtype == TD_F32 && (variant->op == TD_OP_ATTENTION_FORWARD || pairs <= 1e7);
 }
 
+int td_rung_is_turn(const td_variant *variant, int n) {
+    return variant->dtype == TD_F32 || n % 3 == (variant->dtype == TD_BF16);
+}
+
 td_status td_rung_check(const td_variant *variant, const td_rung_case *rung_case, const td_allocator *allocator,
                         td_check_result *result, td_error *err) {
     td_problem problem = {.op = variant->op, .attention = rung_case->problem};

@@ -22,6 +22,8 @@ int td_rung_case_at(td_rung_set set, int n, td_rung_case *out);
 /* What is worth its time: large cases for float32 alone, of which the 16-bit twins are the same code; backward, whose
  * bounds take long, without a square of 8192 × 8192. */
 int td_rung_takes(const td_variant *variant, const td_rung_case *rung_case);
+/* The 16-bit twins of a rung are the same code: of FEW they take a third, another each. Is it case n's turn? */
+int td_rung_is_turn(const td_variant *variant, int n);
 /* td_check of one case. */
 td_status td_rung_check(const td_variant *variant, const td_rung_case *rung_case, const td_allocator *allocator,
                         td_check_result *result, td_error *err);

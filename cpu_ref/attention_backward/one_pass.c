@@ -43,10 +43,10 @@ static td_status run(const td_problem *problem, const td_tensor *tensors, void *
 
 TD_BACKWARD_TWIN(one_pass, f32, TD_F32, td_attention_backward_bytes_f32, TD_MEM_WORKSPACE, workspace_bytes,
                  "P and dS recomputed once, by blocks of keys; all blocks add into dQ",
-                 "dQ differs in its last bits from run to run; scores beyond 3.4e38 overflow");
+                 TD_LIMIT_BITS_VARY "; scores beyond 3.4e38 overflow");
 TD_BACKWARD_TWIN(one_pass, bf16, TD_BF16, td_attention_backward_bytes_16bit, TD_MEM_WORKSPACE, workspace_bytes,
                  "one pass by blocks of keys; bf16 inputs, P and dS, sums in float32",
-                 "dQ differs in its last bits from run to run; scores beyond 3.4e38 overflow");
+                 TD_LIMIT_BITS_VARY "; scores beyond 3.4e38 overflow");
 TD_BACKWARD_TWIN(one_pass, fp16, TD_FP16, td_attention_backward_bytes_16bit, TD_MEM_WORKSPACE, workspace_bytes,
                  "one pass by blocks of keys; fp16 inputs, P and dS, sums in float32",
-                 "dQ differs in its last bits from run to run; dS beyond 65504 overflows");
+                 TD_LIMIT_BITS_VARY "; dS beyond 65504 overflows");

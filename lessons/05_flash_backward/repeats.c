@@ -68,7 +68,7 @@ static void bits_of(double x, td_dtype dtype, char out[40]) {
 
 /* Does it say of itself that runs differ? */
 static int is_deterministic(const td_variant *variant) {
-    return !strstr(variant->limits, "from run to run");
+    return !strstr(variant->limits, TD_LIMIT_BITS_VARY);
 }
 
 /* Where every sum has one owner, one result is the only one: in all runs, and, `before` tells, with any number of

@@ -42,11 +42,6 @@ Test(rungs, choices_meet_each_other) {
     cr_assert_geq(pairs_met(TD_RUNGS_FEW), 0.85);
 }
 
-/* The 16-bit twins of a rung are the same code: a third of the shapes, another for each. */
-static int is_turn(const td_variant *v, int n) {
-    return v->dtype == TD_F32 || n % 3 == (v->dtype == TD_BF16);
-}
-
 static void hold_shapes(td_op op) {
     for (const td_variant *const *v = td_emulated_variants; *v; v++) {
         td_rung_case c;
@@ -54,7 +49,7 @@ static void hold_shapes(td_op op) {
         for (int n = 0; (*v)->op == op && td_rung_case_at(TD_RUNGS_FEW, n, &c); n++) {
             td_check_result r;
             td_error err = {TD_OK, ""};
-            if (!is_turn(*v, n)) continue;
+            if (!td_rung_is_turn(*v, n)) continue;
             cr_assert_eq(td_rung_check(*v, &c, NULL, &r, &err), TD_OK, "%s", err.message);
             const td_comparison *w = &r.output[td_check_worst(&r)];
             cr_assert_neq(r.verdict, TD_FAIL, "%s, case %d: %s err/tol %g, got %.9g, want %.9g", (*v)->name, n,
@@ -81,7 +76,7 @@ static void hold_facts(td_op op) {
             td_verdict verdict;
             char reason[200];
             td_error err = {TD_OK, ""};
-            if (!is_turn(*v, i)) continue;
+            if (!td_rung_is_turn(*v, i)) continue;
             cr_assert_eq(td_fact_check(f, 0, *v, NULL, &verdict, reason, &err), TD_OK, "%s", err.message);
             cr_assert_neq(verdict, TD_FAIL, "%s: %s: %s", (*v)->name, f->name, reason);
             passed += verdict != TD_SKIP, tried++;
