@@ -6,12 +6,13 @@
 #include <string.h>
 
 td_problem td_repeated_problem(const td_variant *v) {
-    int64_t T = v->backend == TD_CUDA ? 515 : 35, d = v->backend == TD_CUDA ? 64 : 16;
-    return (td_problem){.op = v->op, .attention = {1, 4, 2, T, T, d, 1 / sqrt((double)d), TD_MASK_CAUSAL_TOP_LEFT, 0}};
+    td_attention_problem gpu = {1, 4, 2, 515, 515, 64, 0.125, TD_MASK_CAUSAL_TOP_LEFT, 0},
+                         emulator = {1, 2, 1, 18, 18, 5, 0.5, TD_MASK_CAUSAL_TOP_LEFT, 0};
+    return (td_problem){.op = v->op, .attention = v->backend == TD_CUDA ? gpu : emulator};
 }
 
 td_problem td_threefold_problem(const td_variant *v) {
-    int64_t T = v->backend == TD_CUDA ? 1024 : 33;
+    int64_t T = v->backend == TD_CUDA ? 1024 : 17;
     return (td_problem){.op = v->op, .attention = {1, 1, 1, T, T, 128, sqrt(1.0 / 128), TD_MASK_CAUSAL_TOP_LEFT, 0}};
 }
 
