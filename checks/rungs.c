@@ -24,6 +24,23 @@ static td_rung_case mixed(int length, int dim, int fixture, uint64_t seed, int n
     return c;
 }
 
+/* Where the diagonal of a causal mask enters the tiles of a kernel: Tk − Tq one or two keys short of a warp's 32 or a
+ * block's 64 or 128, so that a tile holds just one pair that is not allowed; and T one short of a tile. */
+static int edges(int n, td_rung_case *out) {
+    static const td_attention_problem problems[] = {
+        {1, 1, 1, 40, 70, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
+        {1, 1, 1, 34, 97, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
+        {1, 2, 1, 40, 166, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
+        {1, 1, 1, 34, 160, 128, 0.0883883476483184, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
+        {1, 1, 1, 34, 96, 128, 0.0883883476483184, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
+        {1, 1, 1, 70, 68, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
+        {1, 1, 1, 127, 127, 64, 0.125, TD_MASK_CAUSAL_TOP_LEFT, 0},
+    };
+    if (n >= (int)(sizeof problems / sizeof *problems)) return 0;
+    *out = (td_rung_case){.problem = problems[n]};
+    return 1;
+}
+
 static int few(int number, td_rung_case *out) {
     static const int64_t affordable = 4096; /* T·d: an emulated access takes as long as thousands of real ones */
     int n = number;
@@ -57,7 +74,8 @@ static int large(int n, td_rung_case *out) {
 }
 
 int td_rung_case_at(td_rung_set set, int n, td_rung_case *out) {
-    return set == TD_RUNGS_FEW ? few(n, out) : set == TD_RUNGS_ALL ? all(n, out) : large(n, out);
+    int (*const at[TD_RUNG_SETS])(int, td_rung_case *) = {few, all, edges, large};
+    return at[set](n, out);
 }
 
 int td_rung_takes(const td_variant *variant, const td_rung_case *rung_case) {

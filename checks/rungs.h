@@ -6,9 +6,9 @@
 
 /* FEW: each length with each head dimension, but the long lengths with small ones alone; mask, layout, fixture and
  * grouping of heads drawn, so that most of their pairs are met: what an emulator does in seconds. ALL: every length
- * with every head dimension under every fixture, and every pair of all choices. LARGE: more blocks than a grid's y or z
- * can have, and T = 8192. */
-typedef enum td_rung_set { TD_RUNGS_FEW = 0, TD_RUNGS_ALL, TD_RUNGS_LARGE, TD_RUNG_SETS } td_rung_set;
+ * with every head dimension under every fixture, and every pair of all choices. EDGES: the
+ * diagonal of a causal mask at the edges of tiles. LARGE: more blocks than a grid's y or z can have, and T = 8192. */
+typedef enum td_rung_set { TD_RUNGS_FEW = 0, TD_RUNGS_ALL, TD_RUNGS_EDGES, TD_RUNGS_LARGE, TD_RUNG_SETS } td_rung_set;
 
 typedef struct td_rung_case {
     td_attention_problem problem;

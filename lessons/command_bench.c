@@ -146,7 +146,7 @@ static td_status bench(const td_arguments *arguments, td_error *err) {
     td_ceilings roof[2] = {{.copy_bytes_per_s = 0}, {.copy_bytes_per_s = 0}}; /* the CPU's, the GPU's */
     const char *path = td_argument_text(arguments, "out");
     char replay[512];
-    int count, wrong = 0;
+    int count, wrong = 0, timed = 0;
     td_status s;
     if ((s = read_problem(arguments, &problem, err)) || (s = choose(arguments, problem.op, v, &count, err)) ||
         (s = td_argument_real(arguments, "seconds", 0, 600, &options.max_seconds, err)) ||
@@ -167,13 +167,15 @@ static td_status bench(const td_arguments *arguments, td_error *err) {
     for (int i = 0; i < count; i++) {
         td_bench_row(record, v[i], &problem, &results[i], &roof[v[i]->backend == TD_CUDA]);
         wrong += td_bench_verdict(&results[i]) == TD_FAIL;
+        timed += td_bench_verdict(&results[i]) <= TD_MARGINAL;
     }
     printf("\n");
     td_bench_print(record);
     say_fastest(v, count, results);
     td_arguments_replay(arguments, replay, sizeof replay);
     td_record_provenance_of(record, gpu, replay);
-    s = td_record_write_csv(record, path, err);
+    s = timed || wrong ? td_record_write_csv(record, path, err)
+                       : td_fail(err, TD_NO_DEVICE, "nothing was timed: the table says why; no file is written");
     td_record_delete(record);
     if (s) return s;
     printf("data: %s\n", path);

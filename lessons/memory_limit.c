@@ -121,8 +121,9 @@ td_status td_memory_limit_rows(const td_memory_limit *s, td_record *record, td_e
     /* What the device has given to others (driver, libraries) is not in the formula: keep away from its edge. */
     int64_t last = last_that_fits(s, &s->dense), margin = s->exact ? STEP : last / STEP * STEP / 16 + STEP;
     int64_t fits = s->exact ? last : last - margin, beyond = last + margin;
-    td_lesson_say("The formula allows dense attention T = %lld at most within %.6g MiB (B = H = 1, d = %lld).",
-                  (long long)last, (double)s->bytes / 0x1p20, (long long)s->problem.attention.d);
+    td_lesson_say(
+        "The formula allows dense attention T = %lld at most within %.6g MiB, in steps of %d (B = H = 1, d = %lld).",
+        (long long)last, (double)s->bytes / 0x1p20, STEP, (long long)s->problem.attention.d);
     const struct {
         const td_memory_plan *plan;
         int64_t T;

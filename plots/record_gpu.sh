@@ -4,6 +4,10 @@
 set -eu
 to=${1:-plots/recorded}
 out=out/record_gpu
+if ! build/tandem check VARIANT=gpu_dense_f32 T=16 D=16 >/dev/null 2>&1; then
+    echo 'record-gpu: SKIP: no GPU that computes rightly (tandem check VARIANT=gpu_dense_f32): nothing is recorded' >&2
+    exit 3
+fi
 mkdir -p "$to"
 build/tandem lesson 1 OUT=$out
 build/tandem lesson 2 N=64 T=64 ROWS=64 COLS=64 ELEMENTS=64 K=256 OUT=$out

@@ -10,7 +10,8 @@
  * both meet all 32 banks; and within a run all addresses are one address and constants.
  *
  * The loops are not unrolled further: instructions have a cache too. With 130 KB of them for a pass through all five
- * products, where this has 50, rung 4 reached 28 and 24 TFLOP/s at d 64 and 128 instead of 36 and 33. */
+ * products, where this has 50, rung 4, before its copies were asynchronous, reached 28 and 24 TFLOP/s at d 64 and 128
+ * instead of 36 and 33. */
 #ifndef TANDEM_GPU_ATTENTION_BACKWARD_REGISTER_TILES_H
 #define TANDEM_GPU_ATTENTION_BACKWARD_REGISTER_TILES_H
 

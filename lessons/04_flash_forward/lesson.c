@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const td_option options[] = {
-    {"t", "160", "integer, 0 to 256", "sequence length of what is emulated; TQ and TK default to it"},
-    {"tq", "", "integer, 0 to 256", "queries"},
-    {"tk", "", "integer, 0 to 256", "keys"},
+    {"t", "160", "integer, 1 to 256", "sequence length of what is emulated; TQ and TK default to it"},
+    {"tq", "", "integer, 1 to 256", "queries"},
+    {"tk", "", "integer, 1 to 256", "keys"},
     {"d", "64", "integer, 1 to 256", "head dimension"},
     {"b", "1", "integer, 1 to 8", "sequences"},
     {"h", "1", "integer, 1 to 16", "query heads"},
@@ -30,7 +30,7 @@ static const td_option options[] = {
 static td_status read_options(const td_arguments *arguments, td_lesson_4 *lesson, td_error *err) {
     lesson->arguments = arguments;
     lesson->problem.op = TD_OP_ATTENTION_FORWARD;
-    td_status status = td_attention_shapes(arguments, 0, 256, &lesson->problem, &lesson->large, err);
+    td_status status = td_attention_shapes(arguments, 1, 256, &lesson->problem, &lesson->large, err);
     if (status) return status;
     if ((status = td_attention_inputs(arguments, &lesson->dtype, &lesson->seed, err))) return status;
     if ((status =

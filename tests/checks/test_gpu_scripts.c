@@ -44,3 +44,45 @@ Test(gpu_scripts, any_report_fails_and_no_gpu_is_no_pass) {
         cr_assert(strstr(printed, "FAIL (status 9)") && strstr(printed, tools[k]), "%s", printed);
     }
 }
+
+/* In a folder of its own, with programs of that folder in place of those that a GPU needs. */
+static int with_fakes(const char *fakes, const char *script, char printed[1000]) {
+    char command[1800];
+    snprintf(
+        command, sizeof command,
+        "here=$PWD d=$(mktemp -d) && cd $d && mkdir build && %s && chmod +x * build/* 2>/dev/null; PATH=$d:$PATH sh "
+        "\"$here\"/%s 2>&1; s=$?; ls -R; cd / && rm -r $d; exit $s",
+        fakes, script);
+    return support_shell(command, printed, 1000);
+}
+
+Test(gpu_scripts, nothing_is_recorded_without_a_gpu) {
+    char printed[1000];
+    cr_assert_eq(with_fakes("printf '#!/bin/sh\\nexit 3\\n' >build/tandem", "plots/record_gpu.sh", printed), 3);
+    cr_assert(strstr(printed, "record-gpu: SKIP") && !strstr(printed, "plots"), "%s", printed);
+    cr_assert_eq(with_fakes("printf '#!/bin/sh\\nexit 1\\n' >nvidia-smi", "checks/count_gpu.sh build/tandem", printed),
+                 3);
+    cr_assert(strstr(printed, "count-gpu: SKIP"), "%s", printed);
+}
+
+/* The emulator says 100 loads and 20 stores; ncu, of two kernels, together `loads` and 20. */
+static int counted(const char *loads, char printed[1000]) {
+    char fakes[900];
+    snprintf(fakes, sizeof fakes,
+             "printf '#!/bin/sh\\n' >nvidia-smi && printf '#!/bin/sh\\nfor o; do :; done; printf "
+             "\"kernel,global_load_sectors,global_store_sectors\\\\n\\\\\"a<b, c>\\\\\",100,20\\\\n\" >${o#OUT=}\\n' "
+             ">build/tandem && printf '#!/bin/sh\\nfor v in op_ld.sum/%s op_st.sum/15 op_ld.sum/0 op_st.sum/5; do echo "
+             "\"\\\\\"k\\\\\",\\\\\"l1tex__t_sectors_pipe_lsu_mem_global_${v%%%%/*}\\\\\",\\\\\"${v#*/}\\\\\"\"; "
+             "done\\n' >ncu",
+             loads);
+    return with_fakes(fakes, "checks/count_gpu.sh build/tandem", printed);
+}
+
+Test(gpu_scripts, counts_beyond_five_percent_fail) {
+    char printed[1000];
+    cr_assert_eq(counted("104", printed), 0, "%s", printed);
+    cr_assert(strstr(printed, "PASS") && !strstr(printed, "FAIL"), "%s", printed);
+    cr_assert_eq(counted("106", printed), 1, "%s", printed);
+    cr_assert_eq(counted("94", printed), 1, "%s", printed);
+    cr_assert_eq(counted("0", printed), 1, "%s", printed);
+}

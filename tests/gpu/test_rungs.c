@@ -42,18 +42,18 @@ Test(rungs, choices_meet_each_other) {
     cr_assert_geq(pairs_met(TD_RUNGS_FEW), 0.85);
 }
 
-static void hold_shapes(td_op op) {
+static void hold_shapes(td_op op, td_rung_set set) {
     for (const td_variant *const *v = td_emulated_variants; *v; v++) {
         td_rung_case c;
         int passed = 0, tried = 0;
-        for (int n = 0; (*v)->op == op && td_rung_case_at(TD_RUNGS_FEW, n, &c); n++) {
+        for (int n = 0; (*v)->op == op && td_rung_case_at(set, n, &c); n++) {
             td_check_result r;
             td_error err = {TD_OK, ""};
             if (!td_rung_is_turn(*v, n)) continue;
             cr_assert_eq(td_rung_check(*v, &c, NULL, &r, &err), TD_OK, "%s", err.message);
             const td_comparison *w = &r.output[td_check_worst(&r)];
-            cr_assert_neq(r.verdict, TD_FAIL, "%s, case %d: %s err/tol %g, got %.9g, want %.9g", (*v)->name, n,
-                          r.reason, w->err_over_tol, w->got, w->want);
+            cr_assert_neq(r.verdict, TD_FAIL, "%s, set %d, case %d: %s err/tol %g, got %.9g, want %.9g", (*v)->name,
+                          (int)set, n, r.reason, w->err_over_tol, w->got, w->want);
             passed += r.verdict != TD_SKIP, tried++;
         }
         cr_assert_geq(passed, tried / 3, "%s ran %d of %d only", (*v)->name, passed, tried);
@@ -61,11 +61,16 @@ static void hold_shapes(td_op op) {
 }
 
 Test(rungs, forward_holds_over_the_shapes) {
-    hold_shapes(TD_OP_ATTENTION_FORWARD);
+    hold_shapes(TD_OP_ATTENTION_FORWARD, TD_RUNGS_FEW);
 }
 
 Test(rungs, backward_holds_over_the_shapes) {
-    hold_shapes(TD_OP_ATTENTION_BACKWARD);
+    hold_shapes(TD_OP_ATTENTION_BACKWARD, TD_RUNGS_FEW);
+}
+
+Test(rungs, masks_hold_at_the_edges_of_tiles) {
+    hold_shapes(TD_OP_ATTENTION_FORWARD, TD_RUNGS_EDGES);
+    hold_shapes(TD_OP_ATTENTION_BACKWARD, TD_RUNGS_EDGES);
 }
 
 static void hold_facts(td_op op) {

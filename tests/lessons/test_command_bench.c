@@ -111,3 +111,13 @@ Test(command_bench, cpu_beside_openblas) {
     cr_expect(percent > 0 && percent < 1, "%g", percent);
     td_record_delete(rows);
 }
+
+Test(command_bench, what_cannot_be_timed_leaves_no_file_and_is_no_success) {
+    support_child in = {.folder = folder};
+    support_result result;
+    support_tandem(&in, &result, "bench", "OP=attention_forward", "VARIANT=emu_online_tiled_f32", "T=9", "SECONDS=0",
+                   "OUT=none.csv");
+    support_refused(&result, 3, "nothing was timed");
+    cr_assert(strstr(result.out, "SKIP"), "%s", result.out);
+    cr_assert_neq(access(support_path(folder, "none.csv"), F_OK), 0);
+}
