@@ -77,5 +77,5 @@ static td_status run(const td_problem *problem, const td_tensor *t, float *works
 }
 
 TD_BACKWARD_VARIANTS(backward_atomic, "P again from LSE, tile by tile; a block a tile of keys, dQ by atomicAdd",
-                     TD_LIMIT_BITS_VARY ": the order of its sums is not fixed",
-                     TD_MEM_WORKSPACE, td_tiles_support, workspace_bytes);
+                     TD_LIMIT_BITS_VARY ": the order of its sums is not fixed", TD_MEM_WORKSPACE, td_tiles_support,
+                     workspace_bytes);
