@@ -77,7 +77,7 @@ static const td_question self_test[] = {
     {"FlashAttention does not keep P. How can backward be exact?",
      "P of a pair is exp(S - LSE), and S is a dot product of two rows that are kept anyway. LSE is all that a softmax "
      "needs to know of the rest of its row: one number a query. What is saved is memory, T squared against T; what it "
-     "costs is the product Q K^T once more, or twice more where there are two passes."},
+     "costs is the product Q K^T once more; with two passes twice more, and dO V^T once more too."},
     {"Why does D = rowsum(dO * O) need no row of P, and what would it cost without that identity?",
      "D = sum_j P_j dP_j, dP_j = dO . V_j, so the sum over j can be taken first: D = dO . (sum_j P_j V_j) = dO . O. "
      "Without it every row would need a pass over all its keys before any dS of the row could be computed."},
