@@ -27,8 +27,11 @@ emulate := -x c++ -std=c++20 -O1 -g -fsanitize=thread --param tsan-instrument-fu
 # -iquote: <cuda.h> must stay CUDA's own.
 nvcc_flags := -std=c++20 -O3 -lineinfo -gencode=arch=compute_90a,code=sm_90a -Xcompiler -fPIC,-Wall,-Wextra,-iquote,gpu -Werror \
 	all-warnings -Iinclude
-ifneq ($(and $(NVCC),$(if $(SAN),,yes)),)
 cuda_home := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+# sm_90a needs CUDA 12; and a toolkit may come without its libraries.
+cuda_is_whole := $(and $(cuda_home),$(wildcard $(cuda_home)/lib64/libcublas.so),$(wildcard $(cuda_home)/lib64/libcupti.so),\
+	$(shell $(NVCC) --version 2>/dev/null | grep -E 'release (1[2-9]|[2-9][0-9])\.'))
+ifneq ($(and $(cuda_is_whole),$(if $(SAN),,yes)),)
 cuda_libs := -L$(cuda_home)/lib64 -Wl,-rpath,$(cuda_home)/lib64 -lcudart -lcublas -lcupti -lstdc++
 cuda_objects := $(patsubst %.cu,$(BUILD)/obj/cuda/%.o,$(rungs) $(cuda_only))
 endif

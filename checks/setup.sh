@@ -6,6 +6,7 @@ set -u
 works() {
     case $1 in
     compiler) printf '#include <stdio.h>\nint main(void) { return 0; }\n' | ${CC:-cc} -fopenmp -x c - -o /dev/null ;;
+    c++) printf 'int main() { return 0; }\n' | ${CXX:-g++} -std=c++20 -fopenmp -x c++ - -o /dev/null ;;
     make | pkg-config | gnuplot | cppcheck | clang-format) command -v "$1" ;;
     *) ${PKG_CONFIG:-pkg-config} --exists "$1" ;;
     esac >/dev/null 2>&1
@@ -13,6 +14,7 @@ works() {
 
 # what | Debian's package | why
 needs='compiler|build-essential|a C compiler with OpenMP
+c++|g++|a C++ compiler, for the GPU kernels under the emulator
 make|make|runs the build
 pkg-config|pkg-config|finds the libraries
 criterion|libcriterion-dev|runs the tests

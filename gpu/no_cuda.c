@@ -1,4 +1,4 @@
-/* Stands in for the GPU where nvcc was missing at build time: no rungs and no device, and it says why. */
+/* Stands in for the GPU where nvcc was missing or too old at build time: no rungs and no device, and it says why. */
 #include "activity.h"
 #include "ceilings.h"
 #include "range.h"
@@ -8,7 +8,7 @@
 const td_variant *const td_cuda_variants[] = {NULL};
 
 static td_status none(td_error *why) {
-    return td_fail(why, TD_NO_DEVICE, "no GPU code in this build: nvcc was not found");
+    return td_fail(why, TD_NO_DEVICE, "no GPU code in this build: no CUDA toolkit of release 12 or later, or SAN=1");
 }
 
 const td_device *td_cuda_device(td_error *why) {
