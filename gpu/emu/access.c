@@ -24,6 +24,15 @@ static void unwritten(td_thread *t, uintptr_t address, size_t bytes) {
     td_emu_complain(t, "unwritten: reads %zu bytes at %s, which nobody wrote", bytes, where);
 }
 
+/* A copy lands there at any moment until its thread has waited for it. */
+static void in_flight(td_thread *t, uintptr_t address, size_t bytes, td_access kind, const td_cell *word) {
+    char where[120];
+    int owner = (int)(word->written & 0xff) * TD_WARP + __builtin_ctz(word->writers);
+    td_emu_describe(where, sizeof where, t, address);
+    td_emu_wrong(t, "copy in flight: %s %zu bytes at %s before thread %d has waited for its copy there", verbs[kind],
+                 bytes, where, owner);
+}
+
 /* Of static shared memory nobody told us the size: it is what a block writes of it. */
 static void count_static(td_thread *t, uintptr_t address, size_t bytes) {
     td_worker *w = t->worker;
@@ -44,6 +53,8 @@ static void look_up(td_thread *t, uintptr_t address, size_t bytes, td_access kin
         size_t at = address - base + done, first = at % 4;
         some = bytes - done < 4 - first ? bytes - done : 4 - first;
         td_cell *word = words + at / 4, *byte = each + at / 4 * 4;
+        bool copying = !global && word->written & TD_IN_FLIGHT && (word->written ^ t->now) >> 34 == 0;
+        if (copying) in_flight(t, address, bytes, kind, word);
         if (!global && !td_emu_block_wrote(t, word, byte, first, some)) {
             if (kind != TD_WRITE) unwritten(t, address, bytes);
             if (words == w->static_words) count_static(t, address + done, some);
@@ -66,6 +77,13 @@ static void touch_global(td_thread *t, uintptr_t address, size_t bytes, td_acces
         if (!(state[i] & TD_INITIALISED)) unwritten(t, address, bytes);
     look_up(t, address, bytes, kind, (uintptr_t)a->data, a->words, a->bytes);
     if (kind == TD_WRITE) memset(state, TD_EXPOSED | TD_INITIALISED, bytes);
+}
+
+td_cell *td_emu_shared_word(const td_worker *w, uintptr_t address) {
+    td_arena *a = &td_device_memory;
+    if (address - (uintptr_t)w->dynamic < w->launch->shared_bytes) return a->words + (address - (uintptr_t)a->data) / 4;
+    size_t offset = address - (uintptr_t)w->statics;
+    return offset < w->statics_bytes ? w->static_words + offset / 4 : NULL;
 }
 
 void td_emu_access(td_thread *t, uintptr_t address, size_t bytes, size_t alignment, td_access kind) {

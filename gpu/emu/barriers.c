@@ -5,14 +5,15 @@
 
 uint64_t td_emu_tick(td_worker *w) {
     if (++w->clock >= (uint64_t)1 << 24)
-        td_emu_wrong(&w->threads[0],
-                     "more than 2^24 barriers and warp operations: more than the emulator can tell apart");
+        td_emu_wrong(&w->threads[0], "waits: %d barriers and warp operations in the block: a loop without end",
+                     1 << 24);
     return w->clock;
 }
 
-void td_emulated_barrier(int line) {
+void td_emulated_barrier(int line, int site) {
     td_thread *t = td_running;
     t->line = line;
+    t->site = site;
     t->state = TD_AT_BARRIER;
     td_emu_pause(t);
 }
@@ -56,9 +57,17 @@ static bool all_at_barrier(td_worker *w) {
         if (w->threads[i].state == TD_AT_BARRIER) first = &w->threads[i];
     if (!first) return false;
     for (int i = 0; i < threads && !other; i++)
-        if (w->threads[i].state != TD_AT_BARRIER || w->threads[i].line != first->line) other = &w->threads[i];
-    if (!other) return true;
-    if (other->state == TD_AT_BARRIER)
+        if (w->threads[i].state != TD_AT_BARRIER || w->threads[i].line != first->line ||
+            w->threads[i].site != first->site)
+            other = &w->threads[i];
+    if (!other && ++w->passed < TD_MAX_BARRIERS) return true;
+    if (!other)
+        td_emu_wrong(first, "waits: __syncthreads at line %d is the block's barrier %d: a loop without end",
+                     first->line, w->passed);
+    else if (other->state == TD_AT_BARRIER && other->line == first->line)
+        td_emu_wrong(first, "__syncthreads at line %d, but thread %d waits at another one in that line", first->line,
+                     other->index);
+    else if (other->state == TD_AT_BARRIER)
         td_emu_wrong(first, "__syncthreads at line %d, but thread %d waits at the one at line %d", first->line,
                      other->index, other->line);
     else
@@ -69,6 +78,7 @@ static bool all_at_barrier(td_worker *w) {
 void td_emu_run_block(td_worker *w) {
     w->wrong = false;
     w->clock = 0;
+    w->passed = 0;
     w->complaint[0] = '\0';
     w->static_shared = 0;
     w->static_low = UINTPTR_MAX;

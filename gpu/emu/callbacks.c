@@ -19,7 +19,7 @@ static inline bool written_before(const td_thread *t, const td_cell *c) {
 static inline bool settle(const td_thread *t, td_cell *c, td_access kind) {
     const td_worker *w = t->worker;
     uint64_t read = c->read;
-    if (c->written - w->start >= w->floor - w->start) return false;
+    if (c->written - w->start >= w->floor - w->start || c->written & TD_IN_FLIGHT) return false;
     if (kind == TD_WRITE && read < w->floor)
         *c = (td_cell){0, t->now, 0, t->bit};
     else if (kind == TD_READ && read < w->floor)
@@ -142,12 +142,14 @@ static float add(float *p, float value) {
                                         __ATOMIC_RELAXED));
     return old.value;
 }
-/* A copy lands when its thread waits for it, the latest that a GPU may take: until then its place holds NaN, so that a
- * missing wait is seen. It may land at once, too, so that the place counts as written from the start on. */
+/* A copy lands when its thread waits for it, the latest that a GPU may take. It may land at once, too, so that its
+ * place counts as written from the start on; and anything between, so that until then nobody may touch the place. */
 void td_emulated_copy(float *to, const float *from, size_t bytes, bool inside) {
     td_thread *t = td_running;
     if (inside) touch(from, bytes, TD_READ, __builtin_return_address(0));
     touch(to, bytes, TD_WRITE, __builtin_return_address(0));
+    td_cell *words = td_emu_shared_word(t->worker, (uintptr_t)to);
+    if (!words) td_emu_wrong(t, "td_copy%zu_async is for shared memory alone", bytes / 4);
     if (t->copying == t->copy_room) {
         size_t more = t->copy_room ? 2 * t->copy_room : 64;
         td_copy *grown = realloc(t->copies, more * sizeof *grown);
@@ -156,14 +158,20 @@ void td_emulated_copy(float *to, const float *from, size_t bytes, bool inside) {
         t->copy_room = more;
     }
     td_copy *c = &t->copies[t->copying++];
-    *c = (td_copy){.to = to, .bytes = bytes};
+    *c = (td_copy){.to = to, .from = inside ? from : NULL, .words = words, .bytes = bytes};
     if (inside) memcpy(c->value, from, bytes);
-    memset(to, 0xFF, bytes);
+    for (size_t i = 0; i < bytes / 4; i++) words[i].written |= TD_IN_FLIGHT;
 }
 void td_emulated_copies_land(void) {
     td_thread *t = td_running;
     for (size_t i = 0; i < t->copying; i++) {
         const td_copy *c = &t->copies[i];
+        if (c->from && memcmp(c->value, c->from, c->bytes)) {
+            char where[120];
+            td_emu_describe(where, sizeof where, t, (uintptr_t)c->from);
+            td_emu_wrong(t, "copy in flight: its source, %s, was written before the copy was waited for", where);
+        }
+        for (size_t k = 0; k < c->bytes / 4; k++) c->words[k].written &= ~(uint64_t)TD_IN_FLIGHT;
         td_emu_access(t, (uintptr_t)c->to, c->bytes, c->bytes, TD_WRITE);
         memcpy(c->to, c->value, c->bytes);
     }

@@ -42,7 +42,7 @@ uint3 td_emulated_block_size(void) __attribute__((const));
 uint3 td_emulated_grid_size(void) __attribute__((const));
 int td_emulated_lane(void) __attribute__((const));
 void *td_emulated_dynamic_shared(void) __attribute__((const));
-void td_emulated_barrier(int line);
+void td_emulated_barrier(int line, int site);
 /* The value of `source` among the lanes of the mask; the lanes of the mask whose `value` is not 0. */
 uint64_t td_emulated_shuffle(unsigned mask, uint64_t value, int source, int line);
 unsigned td_emulated_ballot(unsigned mask, int value, int line);
@@ -63,7 +63,7 @@ td_status td_emulated_launch(td_error *err, const char *name, const unsigned gri
 #define blockIdx (td_emulated_block_index())
 #define blockDim (td_emulated_block_size())
 #define gridDim (td_emulated_grid_size())
-#define __syncthreads() td_emulated_barrier(__LINE__)
+#define __syncthreads() td_emulated_barrier(__LINE__, __COUNTER__)
 
 static __forceinline__ void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_LINE()) {
     td_emulated_sync_warp(mask, line);

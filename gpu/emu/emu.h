@@ -5,9 +5,13 @@
  * thread and address (named by its allocation, or as shared memory, with the offset). Faults: two threads meet at an
  * address of global or shared memory with no barrier between (a race, unless both read or both are atomic); an access
  * outside what the kernel may touch; one that is not aligned to its size; a read of a byte that nobody wrote; a barrier
- * or warp operation that not all its threads reach; more threads or shared memory than a block may have.
- * So is a loop that waits for another thread without end: threads change places at barriers and warp operations alone.
- * Unseen stays an index that leaves one __shared__ array by way of a pointer and lands in another. */
+ * or warp operation that not all its threads reach; a copy to shared memory (td_copy4_async) whose place is touched, or
+ * whose source is changed, before its thread has waited for it, or for which nobody waits; more threads or shared
+ * memory than a block may have. So is a loop that waits for another thread without end: threads change places at
+ * barriers and warp operations alone; and a loop with barriers or warp operations in it that does not end: 2^22
+ * barriers in a block, or 2^24 of both. Unseen stay an index that leaves one __shared__ array by way of a pointer and
+ * lands in another; two warp operations of the same kind in one line, which count as the same; and a loop without end
+ * that touches no memory. */
 #ifndef TANDEM_GPU_EMU_H
 #define TANDEM_GPU_EMU_H
 

@@ -17,14 +17,16 @@ enum {
     TD_MAX_SHARED = 227 * 1024,
     TD_SHARED_SLOT = 256 * 1024, /* address space of one block's dynamic shared memory */
     TD_WORKERS = 256,            /* host threads, at most */
-    TD_STACK = 64 * 1024,
-    TD_PATIENCE = 1 << 26, /* accesses of a thread between two synchronisations: more are a loop without end */
-    TD_NAME = 64,          /* of a kernel */
+    TD_STACK = 512 * 1024,       /* of a thread, which is what a GPU gives it at most */
+    TD_OVERFLOW = 512 * 1024,    /* below it: what lands there is reported */
+    TD_PATIENCE = 1 << 26,       /* accesses of a thread between two synchronisations: more are a loop without end */
+    TD_MAX_BARRIERS = 1 << 22,   /* of a block: more are a loop without end */
+    TD_NAME = 64,                /* of a kernel */
     TD_MESSAGE = 320
 };
 
-/* In the place of a warp in a stamp (races.c). */
-enum { TD_SEVERAL_WARPS = 62, TD_MANY_BLOCKS = 63 };
+/* In the place of a warp in a stamp (races.c); and a bit of the stamp of a word to which a copy is on its way. */
+enum { TD_SEVERAL_WARPS = 62, TD_MANY_BLOCKS = 63, TD_IN_FLIGHT = 0x200 };
 
 typedef enum { TD_READ, TD_WRITE, TD_ATOMIC } td_access;
 
@@ -39,9 +41,11 @@ typedef struct td_note {
     uint64_t site, address;
 } td_note;
 
-/* A copy that was started: what will stand at `to`. */
+/* A copy that was started: what will stand at `to`, which is shared memory, and `from` where, if not zeros. */
 typedef struct td_copy {
     float *to;
+    const float *from;
+    td_cell *words; /* what is known of `to` */
     float value[4];
     size_t bytes;
 } td_copy;
@@ -61,7 +65,7 @@ typedef struct td_thread {
     unsigned id[3];
     enum { TD_READY, TD_AT_WARP, TD_AT_BARRIER, TD_FINISHED } state;
     /* What it waits for. */
-    int line, kind, source;
+    int line, site, kind, source; /* site: tells barriers apart that stand in one line */
     uint32_t mask;
     uint64_t value;
     bool fresh; /* its context must be made before it can run */
@@ -106,6 +110,7 @@ typedef struct td_worker {
     int64_t index;         /* of the block */
     uint64_t start, floor; /* stamps of the block at time 0 and at the last barrier */
     uint64_t clock;        /* counts synchronisations in the block */
+    int passed;            /* counts its barriers */
     size_t static_shared;  /* bytes of it that the block has written */
     uintptr_t static_low;  /* the lowest address of it that the block has written */
     bool wrong;
@@ -157,6 +162,8 @@ void td_emu_forget_accesses(void);
 
 /* access.c: the access is legal, or this does not return. */
 void td_emu_access(td_thread *t, uintptr_t address, size_t bytes, size_t alignment, td_access kind);
+/* What is known of the word at an address of the block's shared memory; NULL anywhere else. */
+td_cell *td_emu_shared_word(const td_worker *w, uintptr_t address);
 
 /* races.c: the same for the bytes of one word, in what is known of it and of its four bytes. */
 typedef struct td_conflict {

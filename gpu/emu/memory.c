@@ -179,6 +179,10 @@ void td_emu_describe(char *text, size_t size, const td_thread *t, uintptr_t addr
         snprintf(text, size, "a local variable of thread %d", i);
         return;
     }
+    if ((uintptr_t)t->stack - address <= TD_OVERFLOW) {
+        snprintf(text, size, "a local variable beyond the %d KiB that a thread may have of them", TD_STACK / 1024);
+        return;
+    }
     if (address - w->program < w->program_end - w->program) {
         snprintf(text, size, "a variable of the host's program");
         return;

@@ -2,11 +2,11 @@
  *
  * Of each word the last readers and the last writers are kept, each as a stamp, with a mask of lanes. A stamp holds,
  * from its highest bits down: the block's number, counted on from launch to launch; the time, in synchronisations of
- * that block; whether it was atomic; and the warp. So `stamp < launch->first` is an access of an earlier launch, and
- * one in [start, floor) is of this block, before its last barrier: both are ordered before whatever comes now.
- * Where that many must be remembered that no one stamp holds them, it says only "several warps since the last barrier"
- * or "several blocks of this launch", and this is all that a later access needs to know.
- * (The idea is FastTrack's: Flanagan & Freund, PLDI 2009, section 3.)
+ * that block; whether a copy is still on its way there (access.c sees to those); whether it was atomic; and the warp.
+ * So `stamp < launch->first` is an access of an earlier launch, and one in [start, floor) is of this block, before its
+ * last barrier: both are ordered before whatever comes now. Where that many must be remembered that no one stamp holds
+ * them, it says only "several warps since the last barrier" or "several blocks of this launch", and this is all that a
+ * later access needs to know. (The idea is FastTrack's: Flanagan & Freund, PLDI 2009, section 3.)
  *
  * A word touched in smaller pieces is kept byte by byte from then on, until it is written as a whole. */
 #include "inside.h"

@@ -23,6 +23,7 @@ static void live(void) {
         td_thread *t = td_running;
         t->copying = 0;
         t->worker->launch->body(t->worker->launch->arguments);
+        if (t->copying) td_emu_wrong(t, "copy in flight: ends with %zu copies not waited for", t->copying);
         t->state = TD_FINISHED;
         td_emu_pause(t);
     }
@@ -67,9 +68,9 @@ __attribute__((noinline)) void td_emu_pause(td_thread *t) {
     jump(t->worker->scheduler);
 }
 
-/* Stacks, each with an inaccessible page below it. */
+/* Stacks, each with some room below it for what is too large, and below that an inaccessible page. */
 static bool make_stacks(td_worker *w, int count) {
-    size_t page = 4096 * 16, each = TD_STACK + page; /* 64 KiB: the largest page there is */
+    size_t page = 4096 * 16, each = TD_STACK + TD_OVERFLOW + page; /* 64 KiB: the largest page there is */
     if (w->made >= count) return true;
     int wanted = count - w->made;
     char *stacks = td_emu_map((size_t)wanted * each);
@@ -77,7 +78,7 @@ static bool make_stacks(td_worker *w, int count) {
     for (int i = 0; i < wanted; i++) {
         /* At worst the system has no more mappings to give, and an overflow goes unnoticed. */
         (void)mprotect(stacks + (size_t)i * each, page, PROT_NONE);
-        w->threads[w->made + i].stack = stacks + (size_t)i * each + page;
+        w->threads[w->made + i].stack = stacks + (size_t)i * each + page + TD_OVERFLOW;
     }
     w->made = count;
     return true;

@@ -20,11 +20,11 @@ __global__ void copy_half_words(const float *x, float *y) {
 }
 
 /* By one warp, through shared memory: 16 lanes copy, the others write zeros. */
-template <bool wait> __global__ void copy_async(const float *x, float *y) {
+__global__ void copy_async(const float *x, float *y) {
     __shared__ __align__(16) float tile[4 * T];
     int i = 4 * threadIdx.x, at = blockIdx.x * 4 * T + i;
     td_copy4_async(tile + i, x + at, threadIdx.x < T / 2);
-    if (wait) td_copies_wait();
+    td_copies_wait();
     __syncwarp();
     td_store4(y + at, td_load4(tile + i));
 }
@@ -87,8 +87,7 @@ extern "C" td_status td_test_counted(td_test_kernel kernel, int blocks, const fl
     case TD_COPY: return TD_LAUNCH(err, (copy<1>), n, 64, 0, NULL, x, y);
     case TD_COPY_STRIDED: return TD_LAUNCH(err, (copy<2>), n, 64, 0, NULL, x, y);
     case TD_COPY_VECTORS: return TD_LAUNCH(err, copy_vectors, n, 64, 0, NULL, x, y);
-    case TD_COPY_ASYNC: return TD_LAUNCH(err, (copy_async<true>), n, T, 0, NULL, x, y);
-    case TD_COPY_NO_WAIT: return TD_LAUNCH(err, (copy_async<false>), n, T, 0, NULL, x, y);
+    case TD_COPY_ASYNC: return TD_LAUNCH(err, copy_async, n, T, 0, NULL, x, y);
     case TD_COPY_HALF_WORDS: return TD_LAUNCH(err, copy_half_words, n, 64, 0, NULL, x, y);
     case TD_TRANSPOSE: return TD_LAUNCH(err, (transpose<0>), dim3(n, n), dim3(32, 8), 0, NULL, x, y);
     case TD_TRANSPOSE_PADDED: return TD_LAUNCH(err, (transpose<1>), dim3(n, n), dim3(32, 8), 0, NULL, x, y);

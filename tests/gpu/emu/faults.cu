@@ -173,7 +173,39 @@ template <bool wrong> __global__ void slow_block_1(const float *x, float *y) {
     y[blockIdx.x * 32 + threadIdx.x] = x[threadIdx.x + (wrong ? TD_TEST_FLOATS : 0)];
 }
 
+/* Neither the line nor the operation tells these barriers apart. */
+template <bool wrong> __global__ void barrier_same_line(const float *, float *y) {
+    y[threadIdx.x] = 1;
+    // clang-format off
+    if (threadIdx.x < 32 || !wrong) __syncthreads(); else __syncthreads();
+    // clang-format on
+}
+
+template <bool wrong> __global__ void barriers_without_end(const float *, float *y) {
+    __shared__ int done;
+    if (threadIdx.x == 0) done = 0;
+    for (int i = 0;; i++) {
+        __syncthreads();
+        if (done) break;
+        __syncthreads();
+        if (!wrong && threadIdx.x == 0 && i == 9) done = 1;
+    }
+    y[threadIdx.x] = 1;
+}
+
+template <bool wrong> __global__ void votes_without_end(const float *, float *y) {
+    for (int i = 0; !__any_sync(1, !wrong && i == 9); i++) continue;
+    y[threadIdx.x] = 1;
+}
+
 /* --- limits --- */
+
+/* A thread may have 512 KiB of its own. */
+template <bool wrong> __global__ void large_local(const float *, float *y) {
+    float mine[wrong ? 160 * 1024 : 100 * 1024], *volatile first = mine;
+    first[0] = 1;
+    y[threadIdx.x] = first[0];
+}
 
 template <bool wrong> __global__ void large_static(const float *, float *y) {
     __shared__ float tile[wrong ? 12289 : 12288];
@@ -253,6 +285,17 @@ extern "C" const td_test_fault td_test_faults[] = {
              "<true>, block 0, thread 0: out of bounds: reads 4 bytes at buffer of 1024 bytes + 1024 (0 past its end)"),
     TD_FAULT(slow_block_1, 8, 32, 0,
              "<true>, block 0, thread 0: out of bounds: reads 4 bytes at buffer of 1024 bytes + 1024 (0 past its end)"),
+    TD_FAULT(barrier_same_line, 1, N, 0,
+             "<true>, block 0, thread 0: __syncthreads at line #, but thread 32 waits at another one in that line"),
+    TD_FAULT(barriers_without_end, 1, 2, 0,
+             "<true>, block 0, thread 0: waits: __syncthreads at line # is the block's barrier 4194304: a loop without "
+             "end"),
+    TD_FAULT(votes_without_end, 1, 1, 0,
+             "<true>, block 0, thread 0: waits: 16777216 barriers and warp operations in the block: a loop without "
+             "end"),
+    TD_FAULT(large_local, 1, 32, 0,
+             "<true>, block 0, thread 0: out of bounds: writes 4 bytes at a local variable beyond the 512 KiB that a "
+             "thread may have of them"),
     TD_FAULT(large_static, 1, 32, 0,
              "<true>, block 0, thread 31: limit: more than 49152 bytes of static shared memory"),
     TD_FAULT(large_sum, 1, 32, 226 * 1024 + (wrong ? 4 : 0),

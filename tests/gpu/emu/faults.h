@@ -24,7 +24,7 @@ typedef struct td_test_fault {
     }
 extern "C" {
 #endif
-extern const td_test_fault td_test_races[], td_test_faults[];
+extern const td_test_fault td_test_races[], td_test_faults[], td_test_copies[];
 #ifdef __cplusplus
 }
 #endif

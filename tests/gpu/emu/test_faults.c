@@ -1,4 +1,5 @@
-/* The emulator reports each fault of the kernels in races.cu and faults.cu, and none of their repaired twins'. */
+/* The emulator reports each fault of the kernels in races.cu, faults.cu and copies.cu, and none of their repaired
+ * twins'. */
 #include "counted.h"
 #include "faults.h"
 #include "tandem/device.h"
@@ -69,6 +70,10 @@ Test(emulator, races_after_many_blocks) {
     memory->free(memory->context, x);
     memory->free(memory->context, y);
     judge(td_test_races);
+}
+
+Test(emulator, copies) {
+    judge(td_test_copies);
 }
 
 Test(emulator, faults) {
