@@ -8,7 +8,7 @@
  * or warp operation that not all its threads reach; a copy to shared memory (td_copy4_async) whose place is touched, or
  * whose source is changed, before its thread has waited for it, or for which nobody waits; more threads or shared
  * memory than a block may have. So is a loop that waits for another thread without end: threads change places at
- * barriers and warp operations alone; and a loop with barriers or warp operations in it that does not end: 2^22
+ * barriers and warp operations alone; and a loop with barriers or warp operations in it that does not end: 2^20
  * barriers in a block, or 2^24 of both. Unseen stay an index that leaves one __shared__ array by way of a pointer and
  * lands in another; two warp operations of the same kind in one line, which count as the same; and a loop without end
  * that touches no memory. */

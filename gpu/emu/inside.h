@@ -20,7 +20,7 @@ enum {
     TD_STACK = 512 * 1024,       /* of a thread, which is what a GPU gives it at most */
     TD_OVERFLOW = 512 * 1024,    /* below it: what lands there is reported */
     TD_PATIENCE = 1 << 26,       /* accesses of a thread between two synchronisations: more are a loop without end */
-    TD_MAX_BARRIERS = 1 << 22,   /* of a block: more are a loop without end */
+    TD_MAX_BARRIERS = 1 << 20,   /* of a block: more are a loop without end */
     TD_NAME = 64,                /* of a kernel */
     TD_MESSAGE = 320
 };

@@ -288,7 +288,7 @@ extern "C" const td_test_fault td_test_faults[] = {
     TD_FAULT(barrier_same_line, 1, N, 0,
              "<true>, block 0, thread 0: __syncthreads at line #, but thread 32 waits at another one in that line"),
     TD_FAULT(barriers_without_end, 1, 2, 0,
-             "<true>, block 0, thread 0: waits: __syncthreads at line # is the block's barrier 4194304: a loop without "
+             "<true>, block 0, thread 0: waits: __syncthreads at line # is the block's barrier 1048576: a loop without "
              "end"),
     TD_FAULT(votes_without_end, 1, 1, 0,
              "<true>, block 0, thread 0: waits: 16777216 barriers and warp operations in the block: a loop without "

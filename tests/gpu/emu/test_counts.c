@@ -141,8 +141,7 @@ Test(emulator_counts, shuffles_atomics_and_lanes_that_leave) {
 }
 
 /* Counts and results are the same for any number of host threads. (An atomic float sum would depend on its order.) */
-/* 16 of a warp's lanes read 16 bytes each, 8 sectors; all write their place, with data or zeros, when they wait for it.
- */
+/* 16 of a warp's lanes read 16 bytes each, 8 sectors; all write their place, with data or zeros. */
 Test(emulator_counts, copies_land_at_the_wait) {
     float y[FLOATS];
     td_emulated_counts c = count(TD_COPY_ASYNC, 1, "copy_async", y);
