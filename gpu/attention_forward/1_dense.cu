@@ -91,22 +91,8 @@ static td_status supports(const td_problem *problem, td_error *why) {
                                 td_error *err) {                                                                       \
         return run<T>(problem, tensors, workspace, stream, DTYPE, err);                                                \
     }                                                                                                                  \
-    extern "C" const td_variant TD_GPU(attention_forward_dense_##type) = {                                             \
-        .name = TD_GPU_NAME("dense_" #type),                                                                           \
-        .op = TD_OP_ATTENTION_FORWARD,                                                                                 \
-        .backend = TD_GPU_BACKEND,                                                                                     \
-        .dtype = DTYPE,                                                                                                \
-        .rounding = {TD_F32, TD_F32, TD_F32, TD_EXP2_ULP},                                                             \
-        .idea = "three kernels, S and P in global memory; a thread an element",                                        \
-        .limits = "scores beyond 3.4e38 overflow",                                                                     \
-        .mistake = NULL,                                                                                               \
-        .workspace_tag = TD_MEM_SCORES,                                                                                \
-        .supports = supports,                                                                                          \
-        .workspace_bytes = workspace_bytes,                                                                            \
-        .run = run_##type,                                                                                             \
-        .flops = td_attention_forward_flops,                                                                           \
-        .bytes = BYTES,                                                                                                \
-    }
+    TD_FORWARD_VARIANT(dense_##type, DTYPE, BYTES, "three kernels, S and P in global memory; a thread an element",     \
+                       "scores beyond 3.4e38 overflow", TD_MEM_SCORES, supports, workspace_bytes, run_##type)
 
 RUNG(f32, float, TD_F32, td_attention_forward_bytes_f32);
 RUNG(bf16, td_bf16, TD_BF16, td_attention_forward_bytes_16bit);

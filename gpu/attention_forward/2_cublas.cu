@@ -148,19 +148,7 @@ static td_status supports(const td_problem *problem, td_error *why) {
     return td_forward_no_block(problem, why);
 }
 
-extern "C" const td_variant TD_GPU(attention_forward_cublas_f32) = {
-    .name = TD_GPU_NAME("cublas_f32"),
-    .op = TD_OP_ATTENTION_FORWARD,
-    .backend = TD_GPU_BACKEND,
-    .dtype = TD_F32,
-    .rounding = {TD_F32, TD_F32, TD_F32, TD_EXP2_ULP},
-    .idea = "both products by cuBLAS, softmax in one kernel, S and P in global memory",
-    .limits = "rows must be contiguous, O float32; " TD_LIMIT_MASKS_BY_PRODUCT,
-    .mistake = NULL,
-    .workspace_tag = TD_MEM_SCORES,
-    .supports = supports,
-    .workspace_bytes = workspace_bytes,
-    .run = run,
-    .flops = td_attention_forward_flops,
-    .bytes = td_attention_forward_bytes_f32,
-};
+TD_FORWARD_VARIANT(cublas_f32, TD_F32, td_attention_forward_bytes_f32,
+                   "both products by cuBLAS, softmax in one kernel, S and P in global memory",
+                   "rows must be contiguous, O float32; " TD_LIMIT_MASKS_BY_PRODUCT, TD_MEM_SCORES, supports,
+                   workspace_bytes, run);

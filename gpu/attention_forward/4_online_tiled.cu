@@ -169,22 +169,11 @@ static td_status run(const td_problem *problem, const td_tensor *tensors, void *
         (void)workspace;                                                                                               \
         return run<T>(problem, tensors, stream, DTYPE, err);                                                           \
     }                                                                                                                  \
-    extern "C" const td_variant TD_GPU(attention_forward_online_tiled_##type) = {                                      \
-        .name = TD_GPU_NAME("online_tiled_" #type),                                                                    \
-        .op = TD_OP_ATTENTION_FORWARD,                                                                                 \
-        .backend = TD_GPU_BACKEND,                                                                                     \
-        .dtype = DTYPE,                                                                                                \
-        .rounding = {TD_F32, TD_F32, TD_F32, TD_EXP2_ULP},                                                             \
-        .idea = "blocks of keys in shared memory for sixteen queries; a warp a query, lanes along the keys",           \
-        .limits = "scores beyond 3.4e38 overflow; blocks of 16, 32, 64, 128, 256 keys as far as shared memory holds",  \
-        .mistake = NULL,                                                                                               \
-        .workspace_tag = TD_MEM_WORKSPACE,                                                                             \
-        .supports = supports,                                                                                          \
-        .workspace_bytes = td_no_workspace,                                                                            \
-        .run = run_##type,                                                                                             \
-        .flops = td_attention_forward_flops,                                                                           \
-        .bytes = BYTES,                                                                                                \
-    }
+    TD_FORWARD_VARIANT(                                                                                                \
+        online_tiled_##type, DTYPE, BYTES,                                                                             \
+        "blocks of keys in shared memory for sixteen queries; a warp a query, lanes along the keys",                   \
+        "scores beyond 3.4e38 overflow; blocks of 16, 32, 64, 128, 256 keys as far as shared memory holds",            \
+        TD_MEM_WORKSPACE, supports, td_no_workspace, run_##type)
 
 RUNG(f32, float, TD_F32, td_attention_forward_bytes_f32);
 RUNG(bf16, td_bf16, TD_BF16, td_attention_forward_bytes_16bit);

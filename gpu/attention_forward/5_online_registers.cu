@@ -277,19 +277,6 @@ static td_status supports(const td_problem *problem, td_error *why) {
     return td_forward_no_block(problem, why);
 }
 
-extern "C" const td_variant TD_GPU(attention_forward_online_registers_f32) = {
-    .name = TD_GPU_NAME("online_registers_f32"),
-    .op = TD_OP_ATTENTION_FORWARD,
-    .backend = TD_GPU_BACKEND,
-    .dtype = TD_F32,
-    .rounding = {TD_F32, TD_F32, TD_F32, TD_EXP2_ULP},
-    .idea = "both products in registers, 8 x 8 a thread; 16-byte loads; K and V on their way ahead",
-    .limits = "scores beyond 3.4e38 overflow",
-    .mistake = NULL,
-    .workspace_tag = TD_MEM_WORKSPACE,
-    .supports = supports,
-    .workspace_bytes = td_no_workspace,
-    .run = run,
-    .flops = td_attention_forward_flops,
-    .bytes = td_attention_forward_bytes_f32,
-};
+TD_FORWARD_VARIANT(online_registers_f32, TD_F32, td_attention_forward_bytes_f32,
+                   "both products in registers, 8 x 8 a thread; 16-byte loads; K and V on their way ahead",
+                   "scores beyond 3.4e38 overflow", TD_MEM_WORKSPACE, supports, td_no_workspace, run);

@@ -94,4 +94,23 @@ static inline td_status td_forward_takes(const td_tensor *t, td_dtype dtype, td_
     return TD_OK;
 }
 
+/* A rung's struct; all of them compute in float throughout. */
+#define TD_FORWARD_VARIANT(NAME, DTYPE, BYTES, IDEA, LIMITS, TAG, SUPPORTS, WORKSPACE_BYTES, RUN)                      \
+    extern "C" const td_variant TD_GPU(attention_forward_##NAME) = {                                                   \
+        .name = TD_GPU_NAME(#NAME),                                                                                    \
+        .op = TD_OP_ATTENTION_FORWARD,                                                                                 \
+        .backend = TD_GPU_BACKEND,                                                                                     \
+        .dtype = DTYPE,                                                                                                \
+        .rounding = {TD_F32, TD_F32, TD_F32, TD_EXP2_ULP},                                                             \
+        .idea = IDEA,                                                                                                  \
+        .limits = LIMITS,                                                                                              \
+        .mistake = NULL,                                                                                               \
+        .workspace_tag = TAG,                                                                                          \
+        .supports = SUPPORTS,                                                                                          \
+        .workspace_bytes = WORKSPACE_BYTES,                                                                            \
+        .run = RUN,                                                                                                    \
+        .flops = td_attention_forward_flops,                                                                           \
+        .bytes = BYTES,                                                                                                \
+    }
+
 #endif
