@@ -23,6 +23,8 @@ static void add_parameter(td_gpt *gpt, const char *name, int64_t count, int is_m
     snprintf(p->name, sizeof p->name, "%s", name);
     p->count = count;
     p->decay = is_matrix;
+    p->dtype = gpt->operations->dtype;
+    p->uses = 1;
     p->value = take(gpt, TD_MEM_PARAMETERS, (size_t)p->count * td_dtype_size(gpt->operations->dtype));
     p->gradient = take(gpt, TD_MEM_GRADIENTS, (size_t)p->count * td_dtype_size(gpt->operations->dtype));
     gpt->parameters++;

@@ -22,6 +22,12 @@ typedef struct td_parameter {
     int64_t count;          /* elements */
     void *value, *gradient; /* `count` elements of the model's dtype */
     int decay;              /* 1 for matrices: weight decay applies */
+    /* For data parallelism and Adam (ddp.h, adam.h); a model sets dtype, uses = 1, and 0. */
+    td_dtype dtype; /* of the gradient */
+    float *reduced; /* where the reduction of a 16-bit gradient goes; else NULL */
+    int uses;       /* times that backward announces it: 2 for a matrix tied to another place */
+    int frozen;     /* has no gradient, takes no part */
+    int group;      /* of Adam's groups */
 } td_parameter;
 
 typedef struct td_gpt td_gpt;
