@@ -1,5 +1,7 @@
 #!/bin/sh
-# sanitize_gpu.sh TANDEM [VARIANT=…]: every rung of gpu/ under compute-sanitizer, on few shapes. Any report fails it.
+# sanitize_gpu.sh TANDEM [VARIANT=…]: every rung of gpu/ under compute-sanitizer, on few shapes. Any report fails it, and
+# so does a tool that does not come to an end: racecheck has been seen to hang between two launches, so it gets a process
+# a variant, and LIMIT seconds (60) for each.
 set -u
 tandem=$1
 shift
@@ -10,24 +12,42 @@ if [ -z "$sanitizer" ]; then
 fi
 mkdir -p out/sanitize-gpu || exit 3
 verdict=0
-for tool in memcheck racecheck synccheck; do
-    # A whole report a tool, and on the screen what it comes to.
-    log=out/sanitize-gpu/$tool.txt
-    "$sanitizer" --tool $tool --error-exitcode 9 --log-file "$log" \
-        "$tandem" check-gpu SHAPES=few OUT=out/sanitize-gpu/$tool.csv "$@" >"out/sanitize-gpu/$tool.out" 2>&1
+
+# sanitize TOOL NAME SECONDS [VARIANT=…]: a whole report in a file, and on the screen what it comes to.
+sanitize() {
+    tool=$1 name=$2 limit=$3
+    shift 3
+    log=out/sanitize-gpu/$name.txt
+    timeout -k 5 "$limit" "$sanitizer" --tool "$tool" --error-exitcode 9 --log-file "$log" \
+        "$tandem" check-gpu SHAPES=few OUT="out/sanitize-gpu/$name.csv" "$@" >"out/sanitize-gpu/$name.out" 2>&1
     status=$?
     case $status in
-    0) echo "$tool: clean: $(grep 'checks:' "out/sanitize-gpu/$tool.out")" ;;
+    0) echo "$name: clean: $(grep 'checks:' "out/sanitize-gpu/$name.out")" ;;
     3) # no GPU: nothing ran
-        tail -1 "out/sanitize-gpu/$tool.out" >&2
+        tail -1 "out/sanitize-gpu/$name.out" >&2
         exit 3
         ;;
+    124 | 137)
+        echo "$name: FAIL: no verdict after $limit s; $log and out/sanitize-gpu/$name.out tell how far it came" >&2
+        verdict=1
+        ;;
     *)
-        echo "$tool: FAIL (status $status): $log and out/sanitize-gpu/$tool.out tell more" >&2
+        echo "$name: FAIL (status $status): $log and out/sanitize-gpu/$name.out tell more" >&2
         grep -v '^=========  *Host Frame' "$log" | head -12 >&2
-        tail -3 "out/sanitize-gpu/$tool.out" >&2
+        tail -3 "out/sanitize-gpu/$name.out" >&2
         verdict=1
         ;;
     esac
-done
+}
+
+for tool in memcheck synccheck; do sanitize $tool $tool 300 "$@"; done
+case "$*" in
+*[Vv][Aa][Rr][Ii][Aa][Nn][Tt]*) sanitize racecheck racecheck "${LIMIT:-60}" "$@" ;;
+*)
+    variants=$("$tandem" list | awk '$3 == "cuda" { print $2 }')
+    for variant in ${variants:-all}; do
+        sanitize racecheck "racecheck-$variant" "${LIMIT:-60}" VARIANT="$variant" "$@"
+    done
+    ;;
+esac
 exit $verdict

@@ -42,6 +42,8 @@ Test(gpu_scripts, any_report_fails_and_no_gpu_is_no_pass) {
     for (int k = 0; k < 3; k++) {
         cr_assert_eq(sanitized(tools[k], 9, printed), 1, "%s", printed);
         cr_assert(strstr(printed, "FAIL (status 9)") && strstr(printed, tools[k]), "%s", printed);
+        cr_assert_eq(sanitized(tools[k], 124, printed), 1, "a tool that hangs is no pass: %s", printed);
+        cr_assert(strstr(printed, "FAIL: no verdict") && strstr(printed, tools[k]), "%s", printed);
     }
 }
 
