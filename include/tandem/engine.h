@@ -52,7 +52,8 @@ typedef struct td_engine {
     td_status (*upload)(void *to, const void *host, size_t bytes, td_error *err);     /* done on return */
     td_status (*download)(void *host, const void *from, size_t bytes, td_error *err); /* done on return */
     td_status (*synchronize)(td_error *err);
-    /* to = factor · from, element by element, rounded once to to's dtype; from may be `to`. TD_F64 only to TD_F64. */
+    /* to = factor · from, element by element: the product in double, rounded to to's dtype. from may be `to` where the
+     * dtypes are the same. TD_UNSUPPORTED from TD_F64 to another dtype and the other way. */
     td_status (*convert)(void *to, td_dtype to_dtype, const void *from, td_dtype from_dtype, int64_t count,
                          double factor, td_error *err);
     /* Σ x² over all slices, in double. */
@@ -67,7 +68,7 @@ typedef struct td_engine {
     td_status (*adam)(const td_adam_table *table, const td_adam_call *call, td_error *err);
 } td_engine;
 
-/* The host's memory, counted by the caller's allocator. */
+/* The host's memory, counted by the caller's allocator. No result depends on the number of threads. */
 td_engine td_cpu_engine(const td_allocator *allocator);
 /* The process's GPU, or the emulator; `allocator` NULL = the device's own, else one over it. TD_NO_DEVICE without one.
  */
