@@ -7,7 +7,8 @@
  * only reads not written: td_comm_writable tells. A td_comm is used by one thread.
  *
  * A collective that is not done `limit` seconds after its start, because some rank has not come to it, is a hang: await
- * fails with TD_WRONG, and the message says which rank waits for what. After that the td_comm is good for nothing. */
+ * (on a GPU: td_comm_finish) fails with TD_WRONG, and the message says which rank waits for what. After that the
+ * td_comm is good for nothing. */
 #ifndef TANDEM_COMM_H
 #define TANDEM_COMM_H
 
@@ -72,8 +73,10 @@ struct td_comm {
     void *state;
     td_status (*start)(td_comm *comm, const td_call *call, td_work **work, td_error *err);
     /* Frees the work. CPU: the result is there on return. GPU: whatever the engine is given from now on waits for it,
-     * the host does not; td_engine.synchronize does, and finds a hang. */
+     * the host does not. */
     td_status (*await)(td_comm *comm, td_work *work, td_error *err);
+    /* td_comm_finish; NULL where await leaves nothing to wait for. */
+    td_status (*finish)(td_comm *comm, td_error *err);
     /* TD_WRONG, naming the collective, if it holds any of these bytes. */
     td_status (*writable)(const td_comm *comm, const void *array, size_t bytes, td_error *err);
     /* Simulate a slower link: each collective is done no sooner than link.h says it would be, the wait sleeping. Same
@@ -100,6 +103,12 @@ static inline td_status td_comm_run(td_comm *comm, const td_call *call, td_error
     td_work *work;
     td_status status = comm->start(comm, call, &work, err);
     return status ? status : comm->await(comm, work, err);
+}
+/* Wait on the host until every collective started is done; all of them must have been awaited. It is here that a GPU
+ * rank finds a hang: call it before anything that waits for the engine (synchronize, download, a loss), which would
+ * wait forever. */
+static inline td_status td_comm_finish(td_comm *comm, td_error *err) {
+    return comm->finish ? comm->finish(comm, err) : TD_OK;
 }
 /* Reduce `count` doubles on the host: counts (exact to 2⁵³), losses, flags. */
 static inline td_status td_comm_agree(td_comm *comm, td_reduce reduce, double *values, int64_t count, const char *label,
