@@ -19,7 +19,7 @@ link = $(CC) $(flags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(found_libs) $(cuda_lib
 # emulator's flags are fixed, since it counts the loads and stores that the compiler leaves: -fsanitize=thread makes it
 # call out at each (our own functions answer, not the sanitizer's), and is given to no other file, nor to the linker.
 NVCC ?= $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
-rungs := $(shell find gpu -name '*.cu' -not -path 'gpu/emu/*' -not -path 'gpu/cuda/*')
+rungs := $(shell find gpu -name '*.cu' -not -path 'gpu/emu/*' -not -path 'gpu/cuda/*' -not -path 'gpu/comm/*')
 cuda_only := $(shell find gpu/cuda -name '*.cu')
 emulate := -x c++ -std=c++20 -O1 -g -fsanitize=thread --param tsan-instrument-func-entry-exit=0 -fsanitize=bounds \
 	-DTD_EMULATE -fno-exceptions -fno-rtti -fno-threadsafe-statics -Wall -Wextra -Werror -Wno-unknown-pragmas \
@@ -33,9 +33,22 @@ cuda_is_whole := $(and $(cuda_home),$(wildcard $(cuda_home)/lib64/libcublas.so),
 	$(shell $(NVCC) --version 2>/dev/null | grep -E 'release (1[2-9]|[2-9][0-9])\.'))
 ifneq ($(and $(cuda_is_whole),$(if $(SAN),,yes)),)
 cuda_libs := -L$(cuda_home)/lib64 -Wl,-rpath,$(cuda_home)/lib64 -lcudart -lcublas -lcupti -lstdc++
+# NCCL is opened by its path when GPU ranks ask for it. The one that Python's torch uses comes first: they are compared.
+NCCL_HOME ?=
+python_home := $(patsubst %/bin/python3,%,$(shell command -v python3 2>/dev/null))
+nccl_homes := $(if $(NCCL_HOME),$(NCCL_HOME),\
+	$(wildcard $(addsuffix /nvidia/nccl,$(wildcard $(python_home)/lib/python3*/*-packages $(python_home)/local/lib/python3*/*-packages))) \
+	$(cuda_home) /usr)
+nccl_library := $(firstword $(foreach h,$(nccl_homes),$(if $(wildcard $(h)/include/nccl.h),\
+	$(firstword $(wildcard $(foreach l,lib lib64 lib/*-linux-gnu,$(h)/$(l)/libnccl.so.2))))))
+ifneq ($(nccl_library),)
+nccl_include := $(firstword $(foreach h,$(nccl_homes),$(if $(filter $(h)/%,$(nccl_library)),$(h)/include)))
+cuda_libs += -ldl
+endif
+cuda_only += $(if $(nccl_library),$(wildcard gpu/comm/*.cu))
 cuda_objects := $(patsubst %.cu,$(BUILD)/obj/cuda/%.o,$(rungs) $(cuda_only))
 endif
-no_cuda := $(if $(cuda_objects),gpu/no_cuda.c)
+no_cuda := $(if $(cuda_objects),gpu/no_cuda.c) $(if $(nccl_library),gpu/comm/no_nccl.c)
 
 library := $(filter-out $(no_cuda),$(shell find cpu_ref gpu checks -name '*.c'))
 program := $(shell find lessons -name '*.c' -not -path '*/exercise/*')
@@ -63,6 +76,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags checks/build.mk
 $(BUILD)/obj/cuda/%.o: %.cu $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)$(NVCC) $(nvcc_flags) -Xptxas -v -MMD -MP -c -o $@ $< 2>$(@:.o=.ptxas) || { cat $(@:.o=.ptxas) >&2; exit 1; }
+$(BUILD)/obj/cuda/gpu/comm/%.o: private nvcc_flags += -isystem $(nccl_include) -DTD_NCCL_LIBRARY='"$(nccl_library)"'
 $(BUILD)/obj/emulated/%.o: %.cu $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,EMU,$<)$(CXX) $(emulate) -MMD -MP -c -o $@ $<
@@ -91,7 +105,7 @@ $(BUILD)/tests:
 endif
 
 # Change the flags and everything is compiled anew; add or remove a source and everything is linked anew.
-$(BUILD)/flags: text = $(CC) $(flags) $(CXX) $(emulate) $(NVCC) $(nvcc_flags)
+$(BUILD)/flags: text = $(CC) $(flags) $(CXX) $(emulate) $(NVCC) $(nvcc_flags) $(nccl_library)
 $(BUILD)/sources: text = $(sort $(library) $(program) $(tests) $(test_kernels) $(rungs) $(cuda_only)) $(LDFLAGS) $(found_libs) $(cuda_libs) $(LDLIBS)
 $(BUILD)/commit: text = $(COMMIT)
 $(BUILD)/flags $(BUILD)/sources $(BUILD)/commit: always
