@@ -30,7 +30,8 @@ typedef struct td_ddp_scheme {
     const char *idea; /* one line */
     /* How parameters are divided: a bucket is what one all-reduce takes. */
     td_status (*plan)(td_ddp *ddp, td_error *err);
-    /* Parameter i is ready for the last time in this step; all ready parameters before it are known. */
+    /* Parameter i is ready for the last time in this step; all ready parameters before it are known. NULL: nothing to
+     * do. */
     td_status (*ready)(td_ddp *ddp, int parameter, td_error *err);
     /* Start what is left, in the plan's order. */
     td_status (*finish)(td_ddp *ddp, td_error *err);
