@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct item {
-    td_work work;
+    td_queued work;
     void *context;
 } item;
 
@@ -72,7 +72,7 @@ void td_queue_delete(td_queue *queue) {
     free(queue);
 }
 
-void td_queue_submit(td_queue *queue, td_work work, void *context) {
+void td_queue_submit(td_queue *queue, td_queued work, void *context) {
     pthread_mutex_lock(&queue->lock);
     while (queue->submitted - queue->done == TD_QUEUE_DEPTH) pthread_cond_wait(&queue->finished, &queue->lock);
     queue->ring[queue->submitted++ % TD_QUEUE_DEPTH] = (item){work, context};

@@ -15,7 +15,10 @@ static td_status make_model(td_lesson_1 *lesson, td_error *err) {
     static const td_adam_config adam = {.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     td_status status =
         td_gpt_new(&lesson->gpt, &lesson->config, lesson->dtype, lesson->B, lesson->seed, &lesson->allocator, err);
-    return status ? status : td_adam_new(&lesson->adam, lesson->gpt, &adam, &lesson->allocator, err);
+    if (status) return status;
+    td_engine engine = td_cpu_engine(&lesson->allocator);
+    return td_adam_new(&lesson->adam, TD_ADAM_FULL, td_gpt_parameter(lesson->gpt, 0), td_gpt_parameters(lesson->gpt),
+                       lesson->dtype, &adam, NULL, &engine, err);
 }
 
 static td_status make_batch(td_lesson_1 *lesson, td_error *err) {

@@ -3,7 +3,7 @@
 #include "../gpt/tiny.h"
 #include "tandem/adam.h"
 
-static const td_adam_config plain = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0};
+static const td_adam_config plain = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
 
 /* p after updates with gradients g[0…n−1], from p = first, m = v = 0. */
 static double after(td_adam_config config, double first, const double *g, int n) {
@@ -45,7 +45,10 @@ Test(adam, decay_is_decoupled) {
     double g = 1, coupled = 1.1, p = after(config, 1, &g, 1);
     cr_expect(close_to(p, 0.89, 1), "%.17g", p);
     cr_expect(!close_to(p, 0.9 * (1 - 0.1 * 0.1), 1), "decay after the step would pass");
-    cr_expect(!close_to(p, after((td_adam_config){0.1, 0.9, 0.999, 1e-300, 0}, 1, &coupled, 1), 1), "L2 would pass");
+    cr_expect(!close_to(p,
+                        after((td_adam_config){.lr = 0.1, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-300}, 1, &coupled, 1),
+                        1),
+              "L2 would pass");
 }
 
 /* Three steps written out: m_t and v_t as weighted sums of all gradients, corrected once. A correction written back
@@ -73,7 +76,7 @@ Test(adam, correction_is_not_written_back) {
 /* Every element by itself: a shard gives the bits of the whole. float32 rounds each of its dozen operations. */
 Test(adam, a_shard_gives_the_bits_of_the_whole_and_float32_follows) {
     enum { N = 19, STEPS = 3 };
-    td_adam_config config = {0.01, 0.9, 0.99, 1e-8, 0.1};
+    td_adam_config config = {.lr = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .weight_decay = 0.1};
     double whole[3][N], shards[3][N], g[N];
     float narrow[3][N], g32[N];
     for (int i = 0; i < N; i++) {
@@ -100,10 +103,10 @@ Test(adam, a_shard_gives_the_bits_of_the_whole_and_float32_follows) {
 
 Test(adam, a_model_is_updated_tensor_by_tensor) {
     td_allocator allocator = td_plain_allocator();
-    td_adam_config config = {0.01, 0.9, 0.99, 1e-8, 0.5};
+    td_adam_config config = {.lr = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .weight_decay = 0.5};
     td_gpt *gpt = tiny_new(TD_F64);
     td_adam *adam;
-    cr_assert_eq(td_adam_new(&adam, gpt, &config, &allocator, NULL), TD_OK);
+    cr_assert_eq(gpt_adam(&adam, gpt, &config, &allocator, NULL), TD_OK);
     int64_t n, at = 0;
     double *p = model_copy(gpt, 0, &n), *m = calloc((size_t)n, sizeof *m), *v = calloc((size_t)n, sizeof *v);
     for (int step = 1; step <= 2; step++) {
@@ -115,13 +118,13 @@ Test(adam, a_model_is_updated_tensor_by_tensor) {
         at = 0;
         for (int i = 0; i < td_gpt_parameters(gpt); i++) {
             const td_parameter *q = td_gpt_parameter(gpt, i);
-            void *got_m, *got_v;
             td_adam_update(TD_F64, q->count, p + at, q->gradient, m + at, v + at, &config, q->decay ? 0.5 : 0, step);
-            td_adam_state(adam, i, &got_m, &got_v);
+            td_owned own = td_adam_owned(adam, i, 0);
             size_t bytes = (size_t)q->count * sizeof(double);
-            cr_expect(!memcmp(q->value, p + at, bytes) && !memcmp(got_m, m + at, bytes) &&
-                          !memcmp(got_v, v + at, bytes),
+            cr_expect(!memcmp(q->value, p + at, bytes) && !memcmp(own.m, m + at, bytes) &&
+                          !memcmp(own.v, v + at, bytes),
                       "step %d, %s", step, q->name);
+            cr_expect(own.first == 0 && own.count == q->count && td_adam_owned(adam, i, 1).count == 0);
             at += q->count;
         }
     }
@@ -135,7 +138,7 @@ Test(adam, a_gradient_that_is_not_finite_changes_nothing) {
     td_gpt *gpt = tiny_new(TD_F32);
     td_adam *adam;
     td_error err = {TD_OK, ""};
-    cr_assert_eq(td_adam_new(&adam, gpt, &plain, &allocator, NULL), TD_OK);
+    cr_assert_eq(gpt_adam(&adam, gpt, &plain, &allocator, NULL), TD_OK);
     int64_t n;
     double *before = model_copy(gpt, 0, &n);
     td_parameter *last = td_gpt_parameter(gpt, td_gpt_parameters(gpt) - 1);
@@ -148,9 +151,7 @@ Test(adam, a_gradient_that_is_not_finite_changes_nothing) {
         double *after_step = model_copy(gpt, 0, &n);
         cr_expect_arr_eq(before, after_step, (size_t)n * sizeof *before);
         cr_expect_eq(td_adam_steps(adam), 0);
-        void *m, *v;
-        td_adam_state(adam, 0, &m, &v);
-        cr_expect_eq(((float *)m)[0], 0);
+        cr_expect_eq(((float *)td_adam_owned(adam, 0, 0).m)[0], 0);
         free(after_step);
     }
     ((float *)last->gradient)[4] = 0;
@@ -168,20 +169,21 @@ Test(adam, memory_is_two_states_a_parameter_and_bad_settings_are_named) {
     td_adam *adam;
     int64_t n;
     free(model_copy(gpt, 0, &n));
-    cr_assert_eq(td_adam_new(&adam, gpt, &plain, &allocator, NULL), TD_OK);
+    cr_assert_eq(gpt_adam(&adam, gpt, &plain, &allocator, NULL), TD_OK);
     cr_expect_eq(td_memory_current(memory, TD_MEM_OPTIMIZER), 8 * (size_t)n);
     td_adam_delete(adam);
     struct {
         td_adam_config config;
         const char *said;
-    } cases[] = {{{-1, 0.9, 0.999, 1e-8, 0}, "lr = -1"},
-                 {{0.1, 1, 0.999, 1e-8, 0}, "beta1 = 1"},
-                 {{0.1, 0.9, -0.5, 1e-8, 0}, "beta2 = -0.5"},
-                 {{0.1, 0.9, 0.999, 0, 0}, "eps = 0"},
-                 {{0.1, 0.9, 0.999, 1e-8, NAN}, "weight_decay = nan"}};
+    } cases[] = {{{-1, 0.9, 0.999, 1e-8, 0, 0, 0}, "lr = -1"},
+                 {{0.1, 1, 0.999, 1e-8, 0, 0, 0}, "beta1 = 1"},
+                 {{0.1, 0.9, -0.5, 1e-8, 0, 0, 0}, "beta2 = -0.5"},
+                 {{0.1, 0.9, 0.999, 0, 0, 0, 0}, "eps = 0"},
+                 {{0.1, 0.9, 0.999, 1e-8, NAN, 0, 0}, "weight_decay = nan"},
+                 {{0.1, 0.9, 0.999, 1e-8, 0, INFINITY, 0}, "max_norm = inf"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         td_error err = {TD_OK, ""};
-        cr_expect_eq(td_adam_new(&adam, gpt, &cases[i].config, &allocator, &err), TD_BAD_PARAM);
+        cr_expect_eq(gpt_adam(&adam, gpt, &cases[i].config, &allocator, &err), TD_BAD_PARAM);
         cr_expect(strstr(err.message, cases[i].said), "%s", err.message);
         cr_expect_null(adam);
     }
@@ -189,7 +191,7 @@ Test(adam, memory_is_two_states_a_parameter_and_bad_settings_are_named) {
     for (size_t limit = 1; limit <= 2048; limit *= 2) {
         memory = td_memory_new(limit);
         no_memory = td_memory_allocator(memory);
-        cr_expect_eq(td_adam_new(&adam, gpt, &plain, &no_memory, NULL), TD_NO_MEMORY);
+        cr_expect_eq(gpt_adam(&adam, gpt, &plain, &no_memory, NULL), TD_NO_MEMORY);
         cr_expect_eq(td_memory_delete(memory), 0);
     }
     td_gpt_delete(gpt);

@@ -14,7 +14,7 @@ static double train(const td_corpus *corpus, double lr) {
     td_allocator allocator = td_plain_allocator();
     td_gpt *gpt = model_new(&config, TD_F32, B, 1);
     td_adam *adam;
-    cr_assert_eq(td_adam_new(&adam, gpt, &adam_config, &allocator, NULL), TD_OK);
+    cr_assert_eq(gpt_adam(&adam, gpt, &adam_config, &allocator, NULL), TD_OK);
     double last = 0;
     for (int step = 0; step < STEPS; step++) {
         int32_t tokens[B * T], targets[B * T];

@@ -3,6 +3,7 @@
 #define TANDEM_TESTS_GPT_TINY_H
 
 #include "../../../checks/memory.h"
+#include "tandem/adam.h"
 #include "tandem/gpt.h"
 #include "tandem/philox.h"
 #include <criterion/criterion.h>
@@ -72,6 +73,14 @@ static inline double *model_gradients(td_gpt *gpt, const int32_t *tokens, const 
     cr_assert_eq(td_gpt_forward(gpt, tokens, targets, B, T, loss, &counted, NULL), TD_OK);
     cr_assert_eq(td_gpt_backward(gpt, scale, NULL, NULL, NULL), TD_OK);
     return model_copy(gpt, 1, count);
+}
+
+/* Full Adam, alone, over a model on the CPU. */
+static inline td_status gpt_adam(td_adam **out, td_gpt *gpt, const td_adam_config *config,
+                                 const td_allocator *allocator, td_error *err) {
+    td_engine engine = td_cpu_engine(allocator);
+    return td_adam_new(out, TD_ADAM_FULL, td_gpt_parameter(gpt, 0), td_gpt_parameters(gpt), td_gpt_dtype(gpt), config,
+                       NULL, &engine, err);
 }
 
 #endif
