@@ -77,6 +77,8 @@ $(BUILD)/obj/cuda/%.o: %.cu $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)$(NVCC) $(nvcc_flags) -Xptxas -v -MMD -MP -c -o $@ $< 2>$(@:.o=.ptxas) || { cat $(@:.o=.ptxas) >&2; exit 1; }
 $(BUILD)/obj/cuda/gpu/comm/%.o: private nvcc_flags += -isystem $(nccl_include) -DTD_NCCL_LIBRARY='"$(nccl_library)"'
+# Adam's update is the CPU's to the last bit: a·b + c rounds twice in both.
+$(BUILD)/obj/cuda/gpu/adam/%.o: private nvcc_flags += -fmad=false
 $(BUILD)/obj/emulated/%.o: %.cu $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,EMU,$<)$(CXX) $(emulate) -MMD -MP -c -o $@ $<

@@ -63,6 +63,11 @@ static inline td_status td_zero(void *pointer, size_t bytes, void *stream, td_er
     return td_cuda_status(cudaMemsetAsync(pointer, 0, bytes, (cudaStream_t)stream), "zero", err);
 }
 
+static inline td_status td_copy(void *to, const void *from, size_t bytes, void *stream, td_error *err) {
+    return td_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, (cudaStream_t)stream), "copy",
+                          err);
+}
+
 /* For the message, should this kernel turn out to have failed. `kernel` must live on. */
 extern "C" void td_cuda_launched(const char *kernel);
 

@@ -5,7 +5,7 @@
  *   __global__, __device__, __forceinline__, __launch_bounds__, __restrict__, #pragma unroll; __shared__ arrays of
  *   fixed size; gridDim, blockIdx, blockDim, threadIdx, dim3; __syncthreads, __syncwarp; __shfl_sync,
  *   __shfl_xor_sync, __shfl_down_sync; __all_sync, __any_sync, __ballot_sync; atomicAdd on float and int; fmaf, fmaxf,
- *   fminf, fabsf, logf, INFINITY, NAN, isinf, isnan, min, max; and
+ *   fminf, fabsf, sqrtf, logf, INFINITY, NAN, isinf, isnan, min, max; and
  * - TD_DYNAMIC_SHARED(float, tile): `tile` points at the block's dynamic shared memory, aligned to 16 bytes
  * - float4 td_load4(const float *), void td_store4(float *, float4): one access of 16 bytes, to an address that is a
  *   multiple of 16. (A plain float4 copy is four accesses to the emulator.)
@@ -18,6 +18,8 @@
  *   grid of 0 blocks is TD_OK and launches nothing; more shared memory than 48 KiB is asked for. A kernel with template
  *   arguments is written in parentheses: TD_LAUNCH(err, (attend<64>), …).
  * - td_status td_zero(void *pointer, size_t bytes, void *stream, td_error *err): set to 0, in the stream's order
+ * - td_status td_copy(void *to, const void *from, size_t bytes, void *stream, td_error *err): from device memory to
+ *   device memory, in the stream's order
  *
  * Host code of a rung is the same in both too: variants are called TD_GPU(name), their names TD_GPU_NAME("…"). */
 #ifndef TANDEM_GPU_H

@@ -4,6 +4,7 @@
 #include "range.h"
 #include "step.h"
 #include "tandem/device.h"
+#include "tandem/tandem.h"
 
 const td_variant *const td_cuda_variants[] = {NULL};
 
@@ -59,4 +60,24 @@ td_status td_gpu_step_submit(td_gpu_step *step, int batch, td_error *err) {
 td_status td_gpu_step_loss(td_gpu_step *step, double *loss, td_error *err) {
     (void)step, (void)loss;
     return none(err);
+}
+
+td_status td_cuda_engine(td_engine *out, const td_allocator *allocator, td_error *err) {
+    (void)out, (void)allocator;
+    return none(err);
+}
+
+td_status td_cuda_adam_table(td_adam_table **out, const td_adam_slice *slices, int n, td_error *err) {
+    (void)slices, (void)n;
+    *out = NULL;
+    return none(err);
+}
+
+td_status td_cuda_adam_enqueue(const td_adam_table *table, const td_adam_call *call, void *stream, td_error *err) {
+    (void)table, (void)call, (void)stream;
+    return none(err);
+}
+
+void td_cuda_adam_table_free(td_adam_table *table) {
+    (void)table;
 }

@@ -55,6 +55,7 @@ void td_atomic_add4(float *p, float4 value);
 void td_emulated_copy(float *to, const float *from, size_t bytes, bool inside);
 void td_emulated_copies_land(void);
 td_status td_emulated_zero(void *pointer, size_t bytes, td_error *err);
+td_status td_emulated_move(void *to, const void *from, size_t bytes, td_error *err);
 td_status td_emulated_launch(td_error *err, const char *name, const unsigned grid[3], const unsigned block[3],
                              size_t shared_bytes, void (*body)(const void *), const void *arguments);
 }
@@ -146,6 +147,11 @@ TD_MIN_MAX(unsigned long long)
 static inline td_status td_zero(void *pointer, size_t bytes, void *stream, td_error *err) {
     (void)stream;
     return td_emulated_zero(pointer, bytes, err);
+}
+
+static inline td_status td_copy(void *to, const void *from, size_t bytes, void *stream, td_error *err) {
+    (void)stream;
+    return td_emulated_move(to, from, bytes, err);
 }
 
 template <typename... Parameters, typename... Arguments>

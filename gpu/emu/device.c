@@ -45,6 +45,17 @@ td_status td_emulated_zero(void *pointer, size_t bytes, td_error *err) {
     return TD_OK;
 }
 
+/* A byte that nobody wrote is none that somebody wrote for being copied. */
+td_status td_emulated_move(void *to, const void *from, size_t bytes, td_error *err) {
+    if (held(to, bytes, err) || held(from, bytes, err)) return TD_WRONG;
+    if (bytes == 0) return TD_OK;
+    const uint8_t *state = td_device_memory.state + ((const char *)from - td_device_memory.data);
+    memmove(to, from, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        td_emu_mark((char *)to + i, 1, state[i] & TD_INITIALISED, (uint8_t)(~state[i] & TD_INITIALISED));
+    return TD_OK;
+}
+
 static td_status synchronize(td_error *err) {
     return td_emu_host_fault(err);
 }

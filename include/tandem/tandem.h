@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "attention.h"
+#include "engine.h"
 #include "status.h"
 #include "tensor.h"
 #include "variant.h"
@@ -51,6 +52,17 @@ td_status td_attention_backward(const char *variant, const td_attention_problem 
 td_status td_workspace_bytes(const char *variant, const td_problem *problem, size_t *bytes, td_error *err);
 td_status td_enqueue(const char *variant, const td_problem *problem, const td_tensor *tensors, void *workspace,
                      void *stream, td_error *err);
+
+/* The GPU's fused Adam for such a caller (formula: adam.h; float32). A table of slices in device memory is made once:
+ * where they lie, not what they hold. td_cuda_adam_enqueue puts one update of all of them on `stream` as one launch and
+ * does not wait. Free the table when no update that uses it is under way. The emulated twins take the emulator's
+ * memory. */
+td_status td_cuda_adam_table(td_adam_table **out, const td_adam_slice *slices, int n, td_error *err);
+td_status td_cuda_adam_enqueue(const td_adam_table *table, const td_adam_call *call, void *stream, td_error *err);
+void td_cuda_adam_table_free(td_adam_table *table);
+td_status td_emulated_adam_table(td_adam_table **out, const td_adam_slice *slices, int n, td_error *err);
+td_status td_emulated_adam_enqueue(const td_adam_table *table, const td_adam_call *call, void *stream, td_error *err);
+void td_emulated_adam_table_free(td_adam_table *table);
 
 #ifdef __cplusplus
 }
