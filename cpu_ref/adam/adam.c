@@ -108,7 +108,7 @@ static td_status make_slices(td_adam *adam, td_error *err) {
     td_status status = TD_OK;
     for (int i = 0; i < adam->stages && !status; i++) {
         td_adam_stage *stage = &adam->stage[i];
-        stage->first_slice = adam->slices, stage->first_look = adam->looks;
+        stage->first_slice = adam->slices;
         for (int k = stage->first; k < stage->end; k++) {
             const td_adam_part *part = &adam->part[k];
             if (td_adam_owns(adam, part)) add_slice(adam, part);
@@ -116,7 +116,7 @@ static td_status make_slices(td_adam *adam, td_error *err) {
             adam->look[adam->looks] = (td_slice){part->gradient, part->count};
             adam->look_part[adam->looks++] = k;
         }
-        stage->end_slice = adam->slices, stage->end_look = adam->looks;
+        stage->end_slice = adam->slices;
         status = adam->engine.adam_table(&stage->table, adam->slice + stage->first_slice,
                                          stage->end_slice - stage->first_slice, adam->dtype, err);
     }

@@ -19,7 +19,6 @@ typedef struct td_adam_part {
 typedef struct td_adam_stage {
     int first, end;             /* its parts */
     int first_slice, end_slice; /* its own parts, as slices */
-    int first_look, end_look;   /* its gradients that this rank looks at */
     td_adam_table *table;
 } td_adam_stage;
 
