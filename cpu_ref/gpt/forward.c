@@ -48,34 +48,18 @@ static void block_forward(td_gpt *gpt, int64_t l) {
     residual(gpt, b->out, b->middle, gpt->branch, N);
 }
 
-static td_status take_batch(td_gpt *gpt, const int32_t *tokens, const int32_t *targets, int64_t B, int64_t T,
-                            td_error *err) {
-    if (B < 0 || B > gpt->B_max)
-        return td_fail(err, TD_BAD_PARAM, "B = %lld: must be 0 to %lld", (long long)B, (long long)gpt->B_max);
-    if (T < 0 || T > gpt->config.T_max)
-        return td_fail(err, TD_BAD_PARAM, "T = %lld: must be 0 to %lld", (long long)T, (long long)gpt->config.T_max);
-    for (int64_t n = 0; n < B * T; n++)
-        if (tokens[n] < 0 || tokens[n] >= gpt->config.vocab || targets[n] >= gpt->config.vocab)
-            return td_fail(
-                err, TD_BAD_PARAM,
-                "sequence %lld, position %lld: token %d, target %d: a token must be 0 to %lld, a target less "
-                "than that or negative (not counted)",
-                (long long)(n / T), (long long)(n % T), tokens[n], targets[n], (long long)gpt->config.vocab - 1);
-    if (B * T > 0) {
-        memcpy(gpt->tokens, tokens, (size_t)(B * T) * sizeof *tokens);
-        memcpy(gpt->targets, targets, (size_t)(B * T) * sizeof *targets);
-    }
-    gpt->B = B, gpt->T = T;
-    return TD_OK;
-}
-
 td_status td_gpt_forward(td_gpt *gpt, const int32_t *tokens, const int32_t *targets, int64_t B, int64_t T,
                          double *loss_sum, int64_t *counted, td_error *err) {
-    td_status status = take_batch(gpt, tokens, targets, B, T, err);
+    td_status status = td_gpt_check_batch(&gpt->config, gpt->B_max, tokens, targets, B, T, counted, err);
     if (status) return status;
     const td_gpt_config *c = &gpt->config;
     const td_gpt_operations *op = gpt->operations;
     int64_t N = B * T;
+    if (N > 0) {
+        memcpy(gpt->tokens, tokens, (size_t)N * sizeof *tokens);
+        memcpy(gpt->targets, targets, (size_t)N * sizeof *targets);
+    }
+    gpt->B = B, gpt->T = T;
 
     if (td_gpt_begin(gpt, EMBEDDING, 0)) {
         op->embedding_forward(gpt->embedded, gpt->tokens, gpt->parameter[TOKEN].value, gpt->parameter[POSITION].value,
@@ -92,8 +76,8 @@ td_status td_gpt_forward(td_gpt *gpt, const int32_t *tokens, const int32_t *targ
     }
 
     td_tensor loss = td_contiguous(gpt->loss, op->dtype, 1, 1, 1, N);
-    *loss_sum = 0, *counted = 0;
+    *loss_sum = 0;
     for (int64_t n = 0; n < N; n++)
-        if (gpt->targets[n] >= 0) *loss_sum += td_load(&loss, n), ++*counted;
+        if (gpt->targets[n] >= 0) *loss_sum += td_load(&loss, n);
     return TD_OK;
 }

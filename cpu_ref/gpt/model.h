@@ -3,12 +3,7 @@
 #define TANDEM_CPU_GPT_MODEL_H
 
 #include "operations.h"
-#include "tandem/gpt.h"
-
-/* Parameters in the order of forward's first use: token, position; 12 a block; then the final norm and the head. */
-enum { TOKEN = 0, POSITION, BLOCK_0 };
-enum { NORM1 = 0, QKV = 2, PROJECTION = 4, NORM2 = 6, UP = 8, DOWN = 10, BLOCK_PARAMETERS = 12 };
-enum { FINAL_NORM = 0, HEAD = 2, END_PARAMETERS = 4 }; /* after the last block; each name is a weight, +1 its bias */
+#include "parameters.h"
 
 typedef enum td_gpt_kind {
     EMBEDDING = 0,
@@ -66,11 +61,6 @@ struct td_gpt {
 /* An operation is `if (td_gpt_begin(…)) { …; td_gpt_end(…); }`: counted and traced, or skipped when begin says 0. */
 int td_gpt_begin(td_gpt *gpt, td_gpt_kind kind, int backward);
 void td_gpt_end(td_gpt *gpt, td_gpt_kind kind, int backward);
-
-/* Index of a block's parameter (NORM1 … DOWN), or of one after the last block (FINAL_NORM, HEAD). */
-static inline int td_gpt_block_parameter(int64_t block, int which) {
-    return BLOCK_0 + (int)block * BLOCK_PARAMETERS + which;
-}
 
 static inline int td_gpt_end_parameter(const td_gpt *gpt, int which) {
     return td_gpt_block_parameter(gpt->config.layers, which);
