@@ -1,10 +1,12 @@
 /* Stands in for the GPU where nvcc was missing or too old at build time: no rungs and no device, and it says why. */
 #include "activity.h"
 #include "ceilings.h"
+#include "gpt/layers.h"
 #include "range.h"
 #include "step.h"
 #include "tandem/device.h"
 #include "tandem/tandem.h"
+#include "tandem/model.h"
 
 const td_variant *const td_cuda_variants[] = {NULL};
 
@@ -80,4 +82,12 @@ td_status td_cuda_adam_enqueue(const td_adam_table *table, const td_adam_call *c
 
 void td_cuda_adam_table_free(td_adam_table *table) {
     (void)table;
+}
+const td_gpt_layers td_cuda_gpt_layers = {0};
+
+td_status td_cuda_model(td_model *out, const td_gpt_config *config, td_dtype products, int64_t B_max, uint64_t seed,
+                        const td_allocator *allocator, td_error *err) {
+    (void)config, (void)products, (void)B_max, (void)seed, (void)allocator;
+    *out = (td_model){0};
+    return none(err);
 }

@@ -1,12 +1,14 @@
-/* cuBLAS for what is measured beside our own kernels: checked calls, and a handle on the device's stream. */
-#ifndef TANDEM_GPU_CUDA_BLAS_H
-#define TANDEM_GPU_CUDA_BLAS_H
+/* cuBLAS, or the emulator's stand-in: checked calls, and a handle on the device's stream. */
+#ifndef TANDEM_GPU_BLAS_H
+#define TANDEM_GPU_BLAS_H
 
-#include "../cuda.h"
-#include "tandem/device.h"
+#include "gpu.h"
+#ifdef TD_EMULATE
+#include "emu/cublas.h"
+#else
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
-#include <string.h>
+#endif
 
 static inline td_status td_blas_status(cublasStatus_t status, const char *what, td_error *err) {
     if (status == CUBLAS_STATUS_SUCCESS) return TD_OK;
