@@ -5,8 +5,8 @@
 #include "range.h"
 #include "step.h"
 #include "tandem/device.h"
-#include "tandem/tandem.h"
 #include "tandem/model.h"
+#include "tandem/tandem.h"
 
 const td_variant *const td_cuda_variants[] = {NULL};
 
@@ -83,6 +83,7 @@ td_status td_cuda_adam_enqueue(const td_adam_table *table, const td_adam_call *c
 void td_cuda_adam_table_free(td_adam_table *table) {
     (void)table;
 }
+
 const td_gpt_layers td_cuda_gpt_layers = {0};
 
 td_status td_cuda_model(td_model *out, const td_gpt_config *config, td_dtype products, int64_t B_max, uint64_t seed,
