@@ -3,6 +3,7 @@
 #ifndef TANDEM_CHECKS_BENCH_H
 #define TANDEM_CHECKS_BENCH_H
 
+#include "../cpu_ref/clock.h"
 #include "tandem/device.h"
 
 typedef enum td_scope { TD_SCOPE_FORWARD = 0, TD_SCOPE_FORWARD_BACKWARD, TD_SCOPE_FULL_STEP, TD_SCOPES } td_scope;
@@ -28,8 +29,6 @@ typedef struct td_timing {
     int failed; /* runs that returned an error: a timing with failed > 0 is never "best" and has no median */
 } td_timing;
 
-/* Seconds on the monotonic clock. */
-double td_now(void);
 /* Ascending. */
 void td_sort(double *samples, int n);
 /* Type 7 of Hyndman & Fan (1996): the quantile q lies at position q·(n−1) of the n > 0 sorted samples, counted from 0.

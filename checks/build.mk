@@ -10,10 +10,16 @@ ifneq ($(found),)
 found_cflags := $(shell $(PKG_CONFIG) --cflags $(found))
 found_libs := $(shell $(PKG_CONFIG) --libs $(found))
 endif
+# MPI is build/tandem's alone: who loads the library, or runs the tests, may have another. Where pkg-config knows none,
+# the compiler wrapper that every MPI brings says what it would do.
+mpi_package := $(firstword $(foreach p,ompi-c mpich mpi,$(shell $(PKG_CONFIG) --exists $p 2>/dev/null && echo $p)))
+mpi_says := $(if $(mpi_package),$(shell $(PKG_CONFIG) --cflags --libs $(mpi_package)),$(shell mpicc -show 2>/dev/null))
+mpi_cflags := $(patsubst -I%,-isystem %,$(filter -I% -D%,$(mpi_says)))
+mpi_libs := $(filter -L% -l% -Wl%,$(mpi_says))
 sanitize := $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 flags := -std=c17 -Wall -Wextra -Wpedantic -Werror -fopenmp -fPIC -ffp-contract=off -Iinclude -D_GNU_SOURCE \
 	$(defines) $(found_cflags) $(sanitize) $(CPPFLAGS) $(CFLAGS)
-link = $(CC) $(flags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(found_libs) $(cuda_libs) $(LDLIBS) -lm -lpthread
+link = $(CC) $(flags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(1) $(found_libs) $(cuda_libs) $(LDLIBS) -lm -lpthread
 
 # A rung of gpu/ is compiled twice: by nvcc where there is one, and for the emulator; gpu/cuda/ by nvcc alone. The
 # emulator's flags are fixed, since it counts the loads and stores that the compiler leaves: -fsanitize=thread makes it
@@ -50,7 +56,9 @@ cuda_objects := $(patsubst %.cu,$(BUILD)/obj/cuda/%.o,$(rungs) $(cuda_only))
 endif
 no_cuda := $(if $(cuda_objects),gpu/no_cuda.c) $(if $(nccl_library),gpu/comm/no_nccl.c)
 
-library := $(filter-out $(no_cuda),$(shell find cpu_ref gpu checks -name '*.c'))
+with_mpi := $(wildcard cpu_ref/comm/mpi*.c)
+library := $(filter-out $(no_cuda) $(with_mpi),$(shell find cpu_ref gpu checks -name '*.c'))
+of_program := $(if $(mpi_libs),$(filter-out cpu_ref/comm/no_mpi.c,$(library)) $(with_mpi),$(library))
 program := $(shell find lessons -name '*.c' -not -path '*/exercise/*')
 tests := $(shell find tests -name '*.c' -not -path 'tests/cheats/*')
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -64,10 +72,10 @@ all: $(BUILD)/tandem $(BUILD)/libtandem.so
 tests: $(BUILD)/tests
 
 say = $(if $(VERBOSE),,@echo '  $(1) $(2)';)
-$(BUILD)/tandem: $(call object,$(program) $(library)) $(gpu_objects) $(BUILD)/sources
-	$(call say,LD,$@)$(link)
+$(BUILD)/tandem: $(call object,$(program) $(of_program)) $(gpu_objects) $(BUILD)/sources
+	$(call say,LD,$@)$(call link,$(mpi_libs))
 $(BUILD)/libtandem.so: $(call object,$(library)) $(gpu_objects) $(BUILD)/sources
-	$(call say,LD,$@)$(link) -shared
+	$(call say,LD,$@)$(call link) -shared
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(flags) -MMD -MP -c -o $@ $<
@@ -91,15 +99,17 @@ $(fast)avx2.o: private flags += -mavx2 -mfma
 endif
 # Contexts that take turns on one thread are not what the sanitizers expect; it is the emulator that judges kernels.
 $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard gpu/emu/*.c)): private flags := $(filter-out $(sanitize),$(flags))
+$(call object,$(with_mpi)): private flags += $(mpi_cflags)
+$(BUILD)/obj/checks/launch.o: private flags += $(if $(mpi_libs),-DTD_HAVE_MPI)
 # A record names the commit that it was made from.
 COMMIT ?= $(or $(shell git describe --always --dirty --abbrev=12 2>/dev/null),unknown)
 $(BUILD)/obj/checks/provenance.o: private flags += -DTD_COMMIT='"$(COMMIT)"'
 $(BUILD)/obj/checks/provenance.o: $(BUILD)/commit
--include $(patsubst %.o,%.d,$(call object,$(library) $(program)) $(test_objects) $(gpu_objects))
+-include $(patsubst %.o,%.d,$(call object,$(library) $(with_mpi) $(program)) $(test_objects) $(gpu_objects))
 
 ifeq ($(shell $(PKG_CONFIG) --exists criterion 2>/dev/null && echo yes),yes)
 $(BUILD)/tests: $(test_objects) $(call object,$(library)) $(gpu_objects) $(BUILD)/sources
-	$(call say,LD,$@)$(link) $(shell $(PKG_CONFIG) --libs criterion)
+	$(call say,LD,$@)$(call link) $(shell $(PKG_CONFIG) --libs criterion)
 else
 $(BUILD)/tests:
 	@echo 'the tests need Criterion, which pkg-config does not find: make setup installs it' >&2; exit 1
@@ -107,8 +117,8 @@ $(BUILD)/tests:
 endif
 
 # Change the flags and everything is compiled anew; add or remove a source and everything is linked anew.
-$(BUILD)/flags: text = $(CC) $(flags) $(CXX) $(emulate) $(NVCC) $(nvcc_flags) $(nccl_library)
-$(BUILD)/sources: text = $(sort $(library) $(program) $(tests) $(test_kernels) $(rungs) $(cuda_only)) $(LDFLAGS) $(found_libs) $(cuda_libs) $(LDLIBS)
+$(BUILD)/flags: text = $(CC) $(flags) $(CXX) $(emulate) $(NVCC) $(nvcc_flags) $(nccl_library) $(mpi_cflags)
+$(BUILD)/sources: text = $(sort $(library) $(of_program) $(program) $(tests) $(test_kernels) $(rungs) $(cuda_only)) $(LDFLAGS) $(mpi_libs) $(found_libs) $(cuda_libs) $(LDLIBS)
 $(BUILD)/commit: text = $(COMMIT)
 $(BUILD)/flags $(BUILD)/sources $(BUILD)/commit: always
 	@mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(text))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(text))' >$@

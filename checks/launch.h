@@ -18,5 +18,7 @@ typedef struct td_launched {
 td_status td_launch_ranks(int ranks, const char *tandem, const char *const *arguments, double limit_seconds,
                           td_launched *out, td_error *err);
 void td_launched_free(td_launched *launched);
+/* The same mpirun in this process's place, its output and limit the caller's own: returns only if it cannot. */
+td_status td_launch_become(int ranks, const char *tandem, const char *const *arguments, td_error *err);
 
 #endif

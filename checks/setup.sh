@@ -7,6 +7,7 @@ works() {
     case $1 in
     compiler) printf '#include <stdio.h>\nint main(void) { return 0; }\n' | ${CC:-cc} -fopenmp -x c - -o /dev/null ;;
     c++) printf 'int main() { return 0; }\n' | ${CXX:-g++} -std=c++20 -fopenmp -x c++ - -o /dev/null ;;
+    mpi) command -v mpicc && command -v mpirun ;;
     make | pkg-config | gnuplot | cppcheck | clang-format) command -v "$1" ;;
     *) ${PKG_CONFIG:-pkg-config} --exists "$1" ;;
     esac >/dev/null 2>&1
@@ -21,7 +22,8 @@ criterion|libcriterion-dev|runs the tests
 gnuplot|gnuplot-nox|draws the plots
 jansson|libjansson-dev|writes JSON
 hwloc|libhwloc-dev|tells the sizes of the caches
-openblas|libopenblas-dev|the peer that CPU kernels are timed beside'
+openblas|libopenblas-dev|the peer that CPU kernels are timed beside
+mpi|libopenmpi-dev openmpi-bin|starts ranks, and carries what they say to each other'
 [ "${1-}" = lint ] && needs="$needs
 cppcheck|cppcheck|finds faults without running the code
 clang-format|clang-format|keeps one layout"

@@ -12,7 +12,9 @@ enum {
     TD_EXIT_INTERNAL = 4
 };
 
-/* Print "tandem COMMAND: message" on stderr and give the exit status that belongs to the error. */
+/* The exit status that belongs to the error. */
+int td_exit_status(const td_error *err);
+/* Print "tandem COMMAND: message" on stderr and give that status. */
 int td_exit_with(const char *command, const td_error *err);
 
 int td_command_bench(int argc, char **argv);
@@ -22,6 +24,7 @@ int td_command_run(int argc, char **argv);
 int td_command_check(int argc, char **argv);
 int td_command_check_gpu(int argc, char **argv);
 int td_command_list(int argc, char **argv);
+int td_command_ranks(int argc, char **argv);
 int td_command_resources(int argc, char **argv);
 int td_command_sweep(int argc, char **argv);
 

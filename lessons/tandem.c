@@ -20,6 +20,7 @@ static const command commands[] = {
     {"check", "compare variants with the double-precision reference", td_command_check},
     {"check-gpu", "every rung of the GPU, over the shapes that kernels fail on", td_command_check_gpu},
     {"list", "every variant, with its backend and limits", td_command_list},
+    {"ranks", "what ranks do together: a task under mpirun", td_command_ranks},
     {"resources", "what a GPU's kernels take: registers, shared memory, occupancy", td_command_resources},
     {"sweep", "error against block size, next to the derived bounds", td_command_sweep},
     {NULL, NULL, NULL},
@@ -47,8 +48,7 @@ static int run(int argc, char **argv) {
     return TD_EXIT_USAGE;
 }
 
-int td_exit_with(const char *command, const td_error *err) {
-    fprintf(stderr, "tandem %s: %s\n", command, err->message);
+int td_exit_status(const td_error *err) {
     switch (err->status) {
     case TD_OK: return TD_EXIT_OK;
     case TD_WRONG: return TD_EXIT_WRONG;
@@ -57,6 +57,11 @@ int td_exit_with(const char *command, const td_error *err) {
     case TD_INTERNAL: return TD_EXIT_INTERNAL;
     default: return TD_EXIT_ENVIRONMENT;
     }
+}
+
+int td_exit_with(const char *command, const td_error *err) {
+    fprintf(stderr, "tandem %s: %s\n", command, err->message);
+    return td_exit_status(err);
 }
 
 /* A result that could not be printed is no success. A reader that has gone (| head) is told nothing. */

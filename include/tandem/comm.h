@@ -7,8 +7,9 @@
  * only reads not written: td_comm_writable tells. A td_comm is used by one thread.
  *
  * A collective that is not done `limit` seconds after its start, because some rank has not come to it, is a hang: await
- * (on a GPU: td_comm_finish) fails with TD_WRONG, and the message says which rank waits for what. After that the
- * td_comm is good for nothing. */
+ * (on a GPU: td_comm_finish) fails with TD_WRONG, and the message says which rank waits for what. Where ranks see each
+ * other (CPU ranks of one host), a collective in which they differ fails at once, on each of them, before anything is
+ * mixed. After either the td_comm is good for nothing. */
 #ifndef TANDEM_COMM_H
 #define TANDEM_COMM_H
 
@@ -87,6 +88,9 @@ struct td_comm {
     td_status (*record)(td_comm *comm, int most, td_error *err);
     int (*events)(td_comm *comm, const td_comm_event **events);
     void (*destroy)(td_comm *comm); /* collective; ends MPI where it was started by td_comm_mpi */
+    /* 1: what ranks ask for is not compared, and they mix it up, for a lesson that shows what then happens. Same on all
+     * ranks. */
+    int trusting;
 };
 
 /* The process's MPI ranks. Under mpirun, srun or the like; alone it is one rank. Once a process. TD_UNSUPPORTED if this

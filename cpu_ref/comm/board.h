@@ -1,0 +1,49 @@
+/* The board: where each rank of a host writes which collective it is in, for the others to read without a message,
+ * since a rank that waits for ever in one cannot be asked. One slot a rank, in memory that all of them share; a slot is
+ * written by its rank only. */
+#ifndef TANDEM_CPU_REF_COMM_BOARD_H
+#define TANDEM_CPU_REF_COMM_BOARD_H
+
+#include "work.h"
+#include <stdatomic.h>
+
+/* How many collectives a slot remembers: a rank may leave some (a broadcast, by its root) before others come to them.
+ */
+enum { TD_BOARD_MEMORY = 64 };
+
+typedef struct td_board_entry {
+    int64_t number;
+    int32_t what, dtype, reduce, root;
+    uint64_t bytes;
+    char label[48];
+} td_board_entry;
+
+/* All zero: has begun nothing. */
+typedef struct td_board_slot {
+    _Atomic int64_t entered, left; /* the last collective's number */
+    _Atomic int ended;             /* 1: has left the world; 2: has failed, and `message` stands */
+    char message[sizeof((td_error *)0)->message];
+    td_board_entry entry[TD_BOARD_MEMORY]; /* of collective k: entry[k % TD_BOARD_MEMORY] */
+} td_board_slot;
+
+typedef struct td_board {
+    int rank, ranks;
+    td_board_slot **slot; /* by rank; NULL on another host */
+} td_board;
+
+void td_board_enter(const td_board *board, const td_work *work);
+void td_board_leave(const td_board *board, const td_work *work);
+/* This rank is done: 1, or 2 with a message (else NULL). */
+void td_board_end(const td_board *board, int how, const char *message);
+int td_board_all_ended(const td_board *board);
+/* How many have failed with just this message; 0 if a lower rank than this one has. */
+int td_board_saying(const td_board *board, const char *message);
+/* TD_WRONG, naming both, if a rank entered the same collective with another label, size or kind. Between two ranks that
+ * enter before they compare, one at least sees the other. */
+td_status td_board_compare(const td_board *board, const td_work *work, td_error *err);
+/* All ranks are seen to have come to it. */
+int td_board_complete(const td_board *board, const td_work *work);
+/* TD_WRONG: this rank has waited for `work` for so long; what are the others at? */
+td_status td_board_hang(const td_board *board, const td_work *work, double seconds, td_error *err);
+
+#endif

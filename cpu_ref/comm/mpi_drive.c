@@ -1,0 +1,125 @@
+/* The progress thread. It sleeps between its looks at MPI: more ranks than cores must not take them from those that
+ * compute. */
+#include "../clock.h"
+#include "mpi_state.h"
+#include <sys/prctl.h>
+#include <time.h>
+
+enum { NS = 1, US = 1000 * NS, MS = 1000 * US };
+
+static void nap(long nanoseconds) {
+    struct timespec t = {0, nanoseconds};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+td_status td_mpi_check(int code, const td_work *work, td_error *err) {
+    if (code == MPI_SUCCESS) return TD_OK;
+    char said[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    if (MPI_Error_string(code, said, &length) != MPI_SUCCESS) snprintf(said, sizeof said, "error %d", code);
+    return td_fail(err, TD_WRONG, "%s %lld '%s': MPI says: %.160s", td_collective_name(work->call.what),
+                   (long long)work->number, work->label, said);
+}
+
+/* Looks come quickly at first, for what is short, then every 50 µs, the time in which a pipe of messages of 32 KiB
+ * moves some hundred MB/s; what takes over a second waits for a rank rather than for a link. */
+td_status td_mpi_wait(td_mpi *mpi, MPI_Request *request, const td_work *work, td_error *err) {
+    double began = td_now();
+    long pause = US;
+    for (int looks = 0;; looks++) {
+        int done = 0;
+        td_status status = td_mpi_check(MPI_Test(request, &done, MPI_STATUS_IGNORE), work, err);
+        if (status || done) return status;
+        if (atomic_load(&mpi->stop)) return td_fail(err, TD_WRONG, "given up");
+        if (looks % 8 == 7 && !work->trusting && (status = td_board_compare(&mpi->board, work, err))) return status;
+        nap(pause);
+        if (pause < 50 * US)
+            pause *= 2;
+        else if (pause < MS && td_now() - began > 1)
+            pause = MS;
+    }
+}
+
+/* Sleep until `end` of the monotonic clock, but for looks at `stop`. */
+static void sleep_until(td_mpi *mpi, double end) {
+    for (double now = td_now(); now < end && !atomic_load(&mpi->stop); now = td_now()) {
+        double next = end - now > 0.05 ? now + 0.05 : end;
+        struct timespec t = {(time_t)next, (long)(1e9 * (next - (double)(time_t)next))};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+    }
+}
+
+double td_mpi_simulated_seconds(const td_mpi *mpi, const td_work *work) {
+    int ranks = mpi->comm->ranks;
+    double bytes = (double)work->bytes;
+    switch (work->call.what) {
+    case TD_ALL_REDUCE: return td_ring_all_reduce_seconds(work->link, ranks, bytes);
+    case TD_BROADCAST: return td_chain_broadcast_seconds(work->link, ranks, bytes);
+    default: return td_ring_half_seconds(work->link, ranks, bytes);
+    }
+}
+
+static td_status begin_together(td_mpi *mpi, const td_work *work, td_error *err) {
+    MPI_Request request;
+    td_status status = td_mpi_check(MPI_Ibarrier(mpi->world, &request), work, err);
+    return status ? status : td_mpi_wait(mpi, &request, work, err);
+}
+
+static td_status one(td_mpi *mpi, const td_work *work, double *start, td_error *err) {
+    td_board_enter(&mpi->board, work);
+    td_status status = work->trusting ? TD_OK : td_board_compare(&mpi->board, work, err);
+    int simulated = work->link.beta > 0;
+    if (status == TD_OK && simulated) status = begin_together(mpi, work, err);
+    *start = td_now();
+    if (status == TD_OK) status = td_mpi_carry_out(mpi, work, err);
+    if (status == TD_OK && simulated) sleep_until(mpi, *start + td_mpi_simulated_seconds(mpi, work));
+    if (status == TD_OK) td_board_leave(&mpi->board, work);
+    return status;
+}
+
+/* Messages of the last collective may still lie here, on their way to a rank that comes to it later: with nothing to
+ * do, MPI is looked at all the same. */
+static void idle(td_mpi *mpi) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += 2 * MS;
+    if (until.tv_nsec >= 1000 * MS) until.tv_sec++, until.tv_nsec -= 1000 * MS;
+    if (pthread_cond_timedwait(&mpi->given, &mpi->lock, &until) == 0) return;
+    pthread_mutex_unlock(&mpi->lock);
+    int there;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, mpi->world, &there, MPI_STATUS_IGNORE);
+    pthread_mutex_lock(&mpi->lock);
+}
+
+td_work *td_mpi_head(const td_mpi *mpi) {
+    td_work *work = mpi->works.first;
+    while (work && work->done) work = work->next;
+    return work;
+}
+
+void *td_mpi_drive(void *state) {
+    td_mpi *mpi = state;
+    prctl(PR_SET_TIMERSLACK, (unsigned long)US); /* a nap of 2 µs is to be no nap of 52 */
+    pthread_mutex_lock(&mpi->lock);
+    while (!atomic_load(&mpi->stop) && !mpi->broken) {
+        td_work *work = td_mpi_head(mpi);
+        if (!work) {
+            idle(mpi);
+            continue;
+        }
+        work->begun = 1, work->start = td_now();
+        pthread_mutex_unlock(&mpi->lock);
+        td_error error = {0};
+        double start;
+        td_status status = one(mpi, work, &start, &error);
+        pthread_mutex_lock(&mpi->lock);
+        if (status && !mpi->broken) mpi->broken = 1, mpi->error = error;
+        if (status == TD_OK) {
+            work->done = 1, work->start = start, work->end = td_now();
+            td_events_add(&mpi->events, work);
+        }
+        pthread_cond_broadcast(&mpi->done);
+    }
+    pthread_mutex_unlock(&mpi->lock);
+    return NULL;
+}

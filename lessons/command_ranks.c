@@ -1,0 +1,121 @@
+/* tandem ranks TASK: what ranks do together, each of them this program. Outside mpirun RANKS=n starts it. */
+#include "../checks/launch.h"
+#include "../checks/text.h"
+#include "../cpu_ref/comm/mpi_end.h"
+#include "commands.h"
+#include "ranks/world.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void usage(FILE *out) {
+    fprintf(out, "usage: tandem ranks TASK [RANKS=n] [NAME=value …]; tandem ranks TASK --help tells more\n\n"
+                 "RANKS=n starts n of them with mpirun; without, this process is a world of one, or a rank of the\n"
+                 "mpirun, srun or the like that started it.\n\n");
+    for (const td_rank_task *const *t = td_rank_tasks; *t; t++) fprintf(out, "  %-10s %s\n", (*t)->name, (*t)->summary);
+}
+
+static const td_rank_task *find(const char *name) {
+    for (const td_rank_task *const *t = td_rank_tasks; *t; t++)
+        if (!strcmp((*t)->name, name)) return *t;
+    return NULL;
+}
+
+/* Several ranks that fail alike say so in one line. The others may wait for this one: all end. */
+static int fail(const char *task, td_comm *host, const td_error *err) {
+    char who[48] = "";
+    int alike = host && host->ranks > 1 ? td_comm_mpi_failed(host, err->message) : 1;
+    if (host && host->ranks > 1) {
+        if (alike > 1)
+            snprintf(who, sizeof who, "%d ranks: ", alike);
+        else
+            snprintf(who, sizeof who, "rank %d: ", host->rank);
+    }
+    if (alike) fprintf(stderr, "tandem ranks %s: %s%s\n", task, who, err->message);
+    return td_exit_status(err);
+}
+
+static td_status run(const td_rank_task *task, td_comm *host, int argc, char **argv, td_world *world, td_error *err) {
+    td_arguments arguments;
+    char command[64];
+    snprintf(command, sizeof command, "ranks %s", task->name);
+    td_status status = td_arguments_parse(&arguments, command, task->options, argc, argv, err);
+    if (status == TD_OK && arguments.help) {
+        if (host->rank == 0) td_arguments_help(&arguments, task->summary);
+        return TD_OK;
+    }
+    if (status == TD_OK) status = td_world_open(world, host, &arguments, err);
+    return status ? status : task->run(&arguments, world, err);
+}
+
+static int as_rank(const td_rank_task *task, int argc, char **argv) {
+    td_error err = {0};
+    td_comm *host = NULL;
+    int rank, launched = td_launched_rank(&rank);
+    if ((launched ? td_comm_mpi(&host, &err) : td_comm_alone(&host, TD_CPU, &err)) != TD_OK)
+        return rank == 0 ? fail(task->name, NULL, &err) : td_exit_status(&err);
+    td_world world = {.comm = host};
+    td_status status = run(task, host, argc, argv, &world, &err);
+    fflush(stdout);
+    if (status == TD_OK) {
+        td_world_close(&world);
+        return TD_EXIT_OK;
+    }
+    int code = fail(task->name, host, &err);
+    if (launched) td_comm_mpi_abandon(host, code);
+    td_world_close(&world);
+    return code;
+}
+
+/* "RANKS=4", "--ranks=4" or "--ranks 4" among the arguments: its value, NULL without; the others move up. */
+static const char *take_ranks(int *argc, char **argv) {
+    for (int i = 0; i < *argc; i++) {
+        int words = 1;
+        const char *value = NULL;
+        if (!strncmp(argv[i], "RANKS=", 6))
+            value = argv[i] + 6;
+        else if (!strncmp(argv[i], "--ranks=", 8))
+            value = argv[i] + 8;
+        else if (!strcmp(argv[i], "--ranks") && i + 1 < *argc)
+            value = argv[i + 1], words = 2;
+        if (!value) continue;
+        *argc -= words;
+        for (int k = i; k <= *argc; k++) argv[k] = argv[k + words]; /* the NULL at the end as well */
+        return value;
+    }
+    return NULL;
+}
+
+static int launch(const char *ranks, int argc, char **argv) {
+    char command[64], *given[] = {NULL, NULL};
+    td_error err;
+    td_arguments arguments;
+    int64_t count;
+    static const td_option options[] = {{"ranks", "1", "an integer from 1 to 1024", "how many"},
+                                        {NULL, NULL, NULL, NULL}};
+    (void)argc;
+    snprintf(command, sizeof command, "RANKS=%.40s", ranks);
+    given[0] = command;
+    td_status status = td_arguments_parse(&arguments, "ranks", options, 1, given, &err);
+    if (status == TD_OK) status = td_argument_int(&arguments, "ranks", 1, 1024, &count, &err);
+    if (status == TD_OK) status = td_launch_become((int)count, NULL, (const char *const *)argv, &err);
+    return td_exit_with("ranks", &err);
+}
+
+int td_command_ranks(int argc, char **argv) {
+    int rank;
+    int launched = td_launched_rank(&rank);
+    if (argc == 0 || !strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) {
+        if (rank == 0) usage(stdout);
+        return TD_EXIT_OK;
+    }
+    const td_rank_task *task = find(argv[0]);
+    if (!task) {
+        char shown[48];
+        if (rank == 0)
+            fprintf(stderr, "tandem ranks: '%s': no such task; legal are those of tandem ranks --help\n",
+                    td_shown(argv[0], shown, sizeof shown));
+        return TD_EXIT_USAGE;
+    }
+    const char *ranks = launched ? NULL : take_ranks(&argc, argv);
+    return ranks ? launch(ranks, argc, argv) : as_rank(task, argc - 1, argv + 1);
+}

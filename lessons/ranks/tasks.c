@@ -1,0 +1,6 @@
+/* What `tandem ranks` can do, a task a file. */
+#include "ranks.h"
+
+extern const td_rank_task td_rank_comm;
+
+const td_rank_task *const td_rank_tasks[] = {&td_rank_comm, NULL};

@@ -1,0 +1,49 @@
+/* Numbers with units, as a link's α and β are given. */
+#include "../../checks/text.h"
+#include "world.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct unit {
+    const char *name;
+    double factor;
+} unit;
+
+/* A number of 0 or more, spaces perhaps, and one of the units. strtod alone would take hexadecimal, "inf", "nan". */
+static int parse(const char *text, const unit *units, double *out) {
+    size_t digits = strspn(text, "0123456789.+-");
+    if (digits && strchr("eE", text[digits]) && text[digits] && strspn(text + digits + 1, "+-0123456789"))
+        digits += 1 + strspn(text + digits + 1, "+-0123456789");
+    char number[64], *end;
+    if (digits == 0 || digits >= sizeof number) return 0;
+    memcpy(number, text, digits);
+    number[digits] = '\0';
+    double value = strtod(number, &end);
+    if (*end || !isfinite(value) || value < 0) return 0;
+    const char *rest = text + digits + strspn(text + digits, " ");
+    for (const unit *u = units; u->name; u++)
+        if (!strcmp(rest, u->name)) {
+            *out = value * u->factor;
+            return isfinite(*out);
+        }
+    return 0;
+}
+
+static td_status bad(const char *name, const char *text, const char *legal, td_error *err) {
+    char label[32], shown[64];
+    return td_fail(err, TD_BAD_PARAM, "%s=%s: must be %s", td_option_label(name, label, sizeof label),
+                   td_shown(text, shown, sizeof shown), legal);
+}
+
+td_status td_parse_seconds(const char *name, const char *text, double *out, td_error *err) {
+    static const unit units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"µs", 1e-6}, {"ns", 1e-9}, {NULL, 0}};
+    return parse(text, units, out) ? TD_OK : bad(name, text, "seconds, 0 or more: 50us, 1ms, 0.001 s", err);
+}
+
+td_status td_parse_rate(const char *name, const char *text, double *out, td_error *err) {
+    static const unit units[] = {
+        {"", 1},        {"B/s", 1},      {"kB/s", 1e3},      {"KB/s", 1e3},         {"MB/s", 1e6}, {"GB/s", 1e9},
+        {"TB/s", 1e12}, {"KiB/s", 1024}, {"MiB/s", 1048576}, {"GiB/s", 1073741824}, {NULL, 0}};
+    return parse(text, units, out) ? TD_OK : bad(name, text, "bytes a second, 0 or more: 2GB/s, 500MB/s", err);
+}
