@@ -21,9 +21,10 @@ define newline
 
 endef
 quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
-parameters = $(foreach v,$(given),$(call quote,$v=$(value $v)))
+passed = $(foreach v,$(1),$(call quote,$v=$(value $v)))
+parameters = $(call passed,$(given))
 
-goals := all help list check check-gpu sanitize-gpu count-gpu sweep resources bench bench-cpu bench-gpu-peers record-gpu test \
+goals := all help list check ranks check-gpu sanitize-gpu count-gpu sweep resources bench bench-cpu bench-gpu-peers record-gpu test \
 	lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
@@ -50,6 +51,9 @@ sanitize-gpu: all ## every rung of the GPU under compute-sanitizer: memory, race
 	@sh checks/sanitize_gpu.sh $(BUILD)/tandem $(parameters)
 count-gpu: all ## the emulator's counted sectors beside those that the GPU's counters show (ncu)
 	@sh checks/count_gpu.sh $(BUILD)/tandem
+# RANKS= starts them; other variables are the task's.
+ranks: all ## what ranks do together, under mpirun: make ranks TASK=comm RANKS=4
+	$(tandem) ranks $(if $(TASK),$(call quote,$(TASK))) $(call passed,$(filter-out TASK,$(given)))
 sweep: all ## error against block size, into a CSV
 	$(tandem) sweep $(parameters)
 resources: all ## a GPU's kernels: launch shape, registers, spills, shared memory, occupancy

@@ -278,8 +278,8 @@ td_status td_comm_nccl(td_comm **out, td_comm *host, td_error *err) {
     nccl_state *s = (nccl_state *)calloc(1, sizeof *s);
     *out = NULL;
     if (!s) return td_fail(err, TD_NO_MEMORY, "no memory for NCCL's state");
-    s->comm = {host->rank, host->ranks, TD_CUDA,  "NCCL",   host,   host->limit, s,      start,
-               await,      finish,      writable, simulate, record, events,      destroy};
+    s->comm = {host->rank, host->ranks, TD_CUDA,  "NCCL",   host,   host->limit, s,       start,
+               await,      finish,      writable, simulate, record, events,      destroy, 0};
     const td_device *device;
     td_status status = td_take_gpu(host, &device, err);
     if (!status) s->compute = (cudaStream_t)device->stream, status = join(s, host, err);

@@ -59,7 +59,7 @@ static td_status with_fault(td_world *world, fault what, td_error *err) {
 static td_status run(const td_arguments *arguments, td_world *world, td_error *err) {
     int64_t counts[8], piece, trust;
     int n;
-    fault what;
+    fault what = NONE;
     td_status status = td_argument_ints(arguments, "count", 0, 100000000, counts, 8, &n, err);
     if (status == TD_OK) status = td_argument_int(arguments, "piece", 0, INT32_MAX, &piece, err);
     if (status == TD_OK) status = td_argument_int(arguments, "trust", 0, 1, &trust, err);
