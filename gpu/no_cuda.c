@@ -2,6 +2,7 @@
 #include "activity.h"
 #include "ceilings.h"
 #include "gpt/layers.h"
+#include "marks.h"
 #include "range.h"
 #include "step.h"
 #include "tandem/device.h"
@@ -91,4 +92,24 @@ td_status td_cuda_model(td_model *out, const td_gpt_config *config, td_dtype pro
     (void)config, (void)products, (void)B_max, (void)seed, (void)allocator;
     *out = (td_model){0};
     return none(err);
+}
+
+td_status td_gpu_marks_new(td_gpu_marks **out, int n, td_error *err) {
+    (void)n;
+    *out = NULL;
+    return none(err);
+}
+
+td_status td_gpu_marks_set(td_gpu_marks *marks, int i, td_error *err) {
+    (void)marks, (void)i;
+    return none(err);
+}
+
+td_status td_gpu_marks_read(td_gpu_marks *marks, double *seconds, td_error *err) {
+    (void)marks, (void)seconds;
+    return none(err);
+}
+
+void td_gpu_marks_delete(td_gpu_marks *marks) {
+    (void)marks;
 }

@@ -278,12 +278,15 @@ td_status td_comm_nccl(td_comm **out, td_comm *host, td_error *err) {
     nccl_state *s = (nccl_state *)calloc(1, sizeof *s);
     *out = NULL;
     if (!s) return td_fail(err, TD_NO_MEMORY, "no memory for NCCL's state");
-    s->comm = {host->rank, host->ranks, TD_CUDA,  "NCCL",   host,   host->limit, s,       start,
-               await,      finish,      writable, simulate, record, events,      destroy, 0};
+    td_comm *comm = &s->comm;
+    comm->rank = host->rank, comm->ranks = host->ranks, comm->limit = host->limit, comm->host = host;
+    comm->backend = TD_CUDA, comm->name = "NCCL", comm->state = s;
+    comm->start = start, comm->await = await, comm->finish = finish, comm->writable = writable;
+    comm->simulate = simulate, comm->record = record, comm->events = events, comm->destroy = destroy;
     const td_device *device;
     td_status status = td_take_gpu(host, &device, err);
     if (!status) s->compute = (cudaStream_t)device->stream, status = join(s, host, err);
-    if (status) return destroy(&s->comm), status;
-    *out = &s->comm;
+    if (status) return destroy(comm), status;
+    *out = comm;
     return TD_OK;
 }
