@@ -45,6 +45,9 @@ td_status td_argument_int_or(const td_arguments *arguments, const char *name, in
 /* A comma list of at most `max` integers: "32,64,128". */
 td_status td_argument_ints(const td_arguments *arguments, const char *name, int64_t low, int64_t high, int64_t *out,
                            int max, int *count, td_error *err);
+/* A comma list of at most `max` numbers of bytes: "4096,1MiB", with KiB, MiB or GiB. */
+td_status td_argument_sizes(const td_arguments *arguments, const char *name, int64_t low, int64_t high, int64_t *out,
+                            int max, int *count, td_error *err);
 td_status td_argument_real(const td_arguments *arguments, const char *name, double low, double high, double *out,
                            td_error *err);
 td_status td_argument_dtype(const td_arguments *arguments, const char *name, td_dtype *out, td_error *err);

@@ -35,7 +35,8 @@ typedef struct nccl_state {
     td_cuda_clock clock;
     td_comm_event *event;
     int most, promised, recorded; /* promised: rows of works started since record() */
-    td_error dead;                /* why it is good for nothing */
+    char name[24];
+    td_error dead; /* why it is good for nothing */
 } nccl_state;
 
 static td_status explain(nccl_state *s, ncclResult_t result, const char *what, td_error *err) {
@@ -267,6 +268,9 @@ static td_status join(nccl_state *s, td_comm *host, td_error *err) {
     if (error != cudaSuccess) return td_cuda_status(error, "stream of collectives", err);
     td_status status = td_all_ranks_have(host, td_nccl_open(&s->nccl, err), "NCCL", err);
     if (status) return status;
+    int version = 0; /* 22809: 2.28.9 */
+    s->nccl.ncclGetVersion(&version);
+    snprintf(s->name, sizeof s->name, "NCCL %d.%d.%d", version / 10000, version / 100 % 100, version % 100);
     if (host->rank == 0) status = explain(s, s->nccl.ncclGetUniqueId(&id), "unique id", err);
     if ((status = td_all_ranks_have(host, status, "NCCL id", err))) return status;
     td_call call = {TD_BROADCAST, TD_F64, TD_SUM, 0, sizeof id / sizeof(double), NULL, &id, "NCCL id"};
@@ -280,7 +284,7 @@ td_status td_comm_nccl(td_comm **out, td_comm *host, td_error *err) {
     if (!s) return td_fail(err, TD_NO_MEMORY, "no memory for NCCL's state");
     td_comm *comm = &s->comm;
     comm->rank = host->rank, comm->ranks = host->ranks, comm->limit = host->limit, comm->host = host;
-    comm->backend = TD_CUDA, comm->name = "NCCL", comm->state = s;
+    comm->backend = TD_CUDA, comm->name = s->name, comm->state = s;
     comm->start = start, comm->await = await, comm->finish = finish, comm->writable = writable;
     comm->simulate = simulate, comm->record = record, comm->events = events, comm->destroy = destroy;
     const td_device *device;
