@@ -39,12 +39,13 @@ static td_status try_changes(td_gpt_bound *b, td_gpt *gpt, td_dtype products, do
     int64_t longest = 4 * b->config.C, N = b->B * b->T;
     if (longest < b->config.vocab) longest = b->config.vocab;
     if (longest < N) longest = N;
-    double loss,
-        s = products == TD_BF16 ? td_unit_roundoff(TD_BF16) : sqrt((double)longest / 6.0) * td_unit_roundoff(TD_F32);
+    double loss;
+    b->change =
+        products == TD_BF16 ? td_unit_roundoff(TD_BF16) : sqrt((double)longest / 6.0) * td_unit_roundoff(TD_F32);
     td_status status = evaluate(b, gpt, 0, 0, &b->loss, b->gradient, err);
     for (uint64_t r = 0; !status && r < TRIALS; r++) {
         int64_t at = 0;
-        if ((status = evaluate(b, gpt, s, r, &loss, tried, err))) return status;
+        if ((status = evaluate(b, gpt, b->change, r, &loss, tried, err))) return status;
         b->loss_tolerance = fmax(b->loss_tolerance, LAMBDA * fabs(loss - b->loss));
         for (int i = 0; i < b->parameters; at += b->parameter[i++].count)
             b->gradient_tolerance[i] =

@@ -18,6 +18,7 @@ typedef struct td_gpt_bound {
     int64_t B, T, elements;
     int32_t *tokens, *targets; /* one target in seven is not counted */
     float *values;             /* of all parameters, one after another; so are gradients */
+    double change;             /* s */
     double scale, loss, loss_tolerance, *gradient;
     int parameters;
     td_parameter *parameter;    /* names and counts */

@@ -1,0 +1,108 @@
+/* The cases of data parallelism: every scheme passes them on 1 to 8 ranks, and every way of getting it wrong does not.
+ * Ranks are threads here; test_ranks_check.c runs the same under mpirun. */
+#include "../../checks/ddp_cases.h"
+#include "../../checks/memory.h"
+#include "../mutants/ddp.h"
+#include "../thread_ranks.h"
+#include <criterion/criterion.h>
+#include <omp.h>
+#include <string.h>
+
+typedef struct seen {
+    int rows, passed, skipped;
+    char failed[512]; /* names, ';' between */
+    char note[200];   /* of the first failure */
+} seen;
+
+typedef struct request {
+    const td_ddp_way *way;
+    td_model_maker model;
+    seen seen[16];
+} request;
+
+static void row(void *context, const char *name, const char *variant, const char *verdict, double err_over_tol,
+                const char *note) {
+    (void)variant;
+    seen *s = context;
+    s->rows++;
+    s->passed += !strcmp(verdict, "PASS") && err_over_tol <= 1;
+    s->skipped += !strcmp(verdict, "SKIP");
+    if (strcmp(verdict, "FAIL") != 0) return;
+    if (!s->failed[0]) snprintf(s->note, sizeof s->note, "%s", note);
+    snprintf(s->failed + strlen(s->failed), sizeof s->failed - strlen(s->failed), "%s;", name);
+}
+
+static td_status run_cases(void *context, td_comm *comm, td_error *err) {
+    request *r = context;
+    omp_set_num_threads(1); /* a rank is one thread, not a team */
+    comm->limit = r->way->mistake ? 1 : 10;
+    td_memory *memory = td_memory_new(0);
+    td_allocator allocator = td_memory_allocator(memory);
+    td_engine engine = td_cpu_engine(&allocator);
+    td_ddp_trial trial = {comm, &engine, r->way, r->model, 1 << 18, 0.02};
+    td_case_report report = {&r->seen[comm->rank], row};
+    td_status status = td_ddp_cases(&trial, &report, err);
+    int64_t left = td_memory_delete(memory);
+    return status || left == 0 || r->way->mistake ? status : td_fail(err, TD_WRONG, "%d blocks left", (int)left);
+}
+
+static void cases(request *r, const td_ddp_way *way, int ranks, td_model_maker model) {
+    *r = (request){.way = way, .model = model};
+    td_error err = {0};
+    cr_expect_eq(thread_ranks(ranks, run_cases, r, NULL, &err), TD_OK, "%s", err.message);
+}
+
+static void must_pass(const td_ddp_scheme *scheme, int ranks) {
+    request r;
+    td_ddp_way way = td_ddp_right_way(scheme);
+    cases(&r, &way, ranks, td_cpu_model);
+    for (int k = 0; k < ranks; k++) {
+        cr_expect_str_eq(r.seen[k].failed, "", "%s, rank %d of %d: %s %s", way.name, k, ranks, r.seen[k].failed,
+                         r.seen[k].note);
+        cr_expect_eq(r.seen[k].rows, 21);
+        cr_expect_eq(r.seen[k].skipped, ranks == 1);
+        cr_expect_eq(r.seen[k].passed + r.seen[k].skipped, 21);
+    }
+}
+
+Test(ddp_cases, every_scheme_passes) {
+    for (int s = 0; td_ddp_schemes[s]; s++) must_pass(td_ddp_schemes[s], 2 + s % 2);
+    must_pass(&td_ddp_bucketed, 1);
+    must_pass(&td_ddp_bucketed, 4);
+}
+
+/* Which cases a mistake must be found by; others may find it too. */
+static void must_fail(const td_ddp_way *way, int ranks, const char *expected) {
+    request r;
+    cases(&r, way, ranks, td_cpu_model);
+    for (int k = 0; k < ranks; k++)
+        cr_expect(strstr(r.seen[k].failed, expected), "%s, rank %d of %d: failed only '%s', not %s (%s)", way->name, k,
+                  ranks, r.seen[k].failed, expected, r.seen[k].note);
+}
+
+static const td_ddp_way *mistake(const char *name) {
+    for (int i = 0; td_ddp_mistakes[i]; i++)
+        if (!strcmp(td_ddp_mistakes[i]->name, name)) return td_ddp_mistakes[i];
+    cr_assert_fail("no mistake is called %s", name);
+    return NULL;
+}
+
+Test(ddp_cases, the_lesson_s_mistakes_fail) {
+    must_fail(mistake("mean of rank means"), 2, "D1 token weights");
+    must_fail(mistake("mean of rank means"), 3, "whole model");
+    must_fail(mistake("no division"), 2, "D1 token weights");
+    must_fail(mistake("no division"), 3, "whole model");
+    must_fail(mistake("update before the wait"), 2, "D5 late rank");
+    must_fail(mistake("own ready order"), 2, "D2 opposite orders");
+    int n = 0;
+    while (td_ddp_mistakes[n]) n++;
+    cr_expect_eq(n, 4, "a mistake that no test shows to be caught");
+}
+
+Test(ddp_cases, mutants_of_the_schemes_fail) {
+    for (int i = 0; td_ddp_mutants[i].scheme.name; i++) {
+        td_ddp_way way = td_ddp_right_way(&td_ddp_mutants[i].scheme);
+        way.mistake = way.name;
+        must_fail(&way, td_ddp_mutants[i].ranks, td_ddp_mutants[i].caught_by);
+    }
+}

@@ -1,0 +1,106 @@
+#include "ddp.h"
+#include "../../cpu_ref/ddp/ddp_inside.h"
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+static td_status plan_each(td_ddp *ddp, td_error *err) {
+    (void)err;
+    return td_ddp_plan_by_cap(ddp, 0, 0);
+}
+
+static td_status plan_caps(td_ddp *ddp, td_error *err) {
+    (void)err;
+    return td_ddp_plan_by_cap(ddp, ddp->config.first_cap_bytes, ddp->config.cap_bytes);
+}
+
+static td_status start_ready(td_ddp *ddp, int parameter, td_error *err) {
+    (void)parameter;
+    return td_ddp_start_ready(ddp, err);
+}
+
+static td_status start_rest(td_ddp *ddp, td_error *err) {
+    return td_ddp_start_rest(ddp, err);
+}
+
+/* A bucket whose last parameter is announced is started, and once more by finish. */
+static td_status finish_again(td_ddp *ddp, td_error *err) {
+    td_status status = td_ddp_start_rest(ddp, err);
+    if (!status && ddp->buckets > 0 && !(status = td_ddp_await(ddp, 0, err))) status = td_ddp_start(ddp, 0, err);
+    return status;
+}
+
+/* Announcements are counted over all steps: after one that left a parameter out, the next starts too early, or late. */
+static _Thread_local td_ddp *counting;
+static _Thread_local int announced[64], starts;
+
+static td_status count_stale(td_ddp *ddp, int parameter, td_error *err) {
+    if (counting != ddp) {
+        counting = ddp;
+        starts = 0;
+        for (int k = 0; k < 64; k++) announced[k] = 0;
+    }
+    announced[ddp->bucket_of[parameter]]++;
+    td_status status = TD_OK;
+    while (!status && ddp->next < ddp->buckets && announced[ddp->next] >= ddp->bucket[ddp->next].members) {
+        announced[ddp->next] -= ddp->bucket[ddp->next].members;
+        status = td_ddp_start(ddp, ddp->next, err);
+    }
+    return status;
+}
+
+/* Started by finish where the count says complete; a bucket that is never complete is left out. */
+static td_status finish_nothing(td_ddp *ddp, td_error *err) {
+    (void)ddp, (void)err;
+    return TD_OK;
+}
+
+static td_status plan_with_frozen(td_ddp *ddp, td_error *err) {
+    (void)err;
+    for (int i = 0; i < ddp->parameters; i++) ddp->parameter[i].frozen = 0;
+    return td_ddp_plan_by_cap(ddp, ddp->config.first_cap_bytes, ddp->config.cap_bytes);
+}
+
+/* Bucket 0 as soon as its first parameter is announced. */
+static td_status start_early(td_ddp *ddp, int parameter, td_error *err) {
+    int k = ddp->bucket_of[parameter];
+    return k == ddp->next ? td_ddp_start(ddp, k, err) : TD_OK;
+}
+
+/* Each addition of 16-bit gradients rounded to 16 bits: gathered, and added one rank after another. */
+static td_status add_narrow(td_ddp *ddp, td_ddp_bucket_state *b, td_error *err) {
+    const td_parameter *p = &ddp->parameter[ddp->member[b->first]];
+    int ranks = ddp->comm->ranks;
+    uint16_t *all = malloc((size_t)(p->count * ranks) * sizeof *all);
+    cr_expect_not_null(all);
+    td_call call = {TD_ALL_GATHER, p->dtype, TD_SUM, 0, p->count, p->gradient, all, b->label};
+    td_status status = td_comm_run(ddp->comm, &call, err);
+    td_tensor part = td_contiguous(all, p->dtype, 1, 1, 1, p->count * ranks);
+    for (int64_t k = 0; !status && k < p->count; k++) {
+        double sum = 0;
+        for (int r = 0; r < ranks; r++) sum = td_round_to(sum + td_load(&part, r * p->count + k), p->dtype);
+        p->reduced[k] = (float)(ddp->factor * sum);
+    }
+    free(all);
+    b->landed = 1;
+    return status;
+}
+
+static td_status finish_narrow(td_ddp *ddp, td_error *err) {
+    td_status status = TD_OK;
+    for (int k = 0; !status && k < ddp->buckets; k++) {
+        td_ddp_bucket_state *b = &ddp->bucket[k];
+        int narrow = td_dtype_size(ddp->parameter[ddp->member[b->first]].dtype) == 2;
+        status = narrow ? add_narrow(ddp, b, err) : td_ddp_start(ddp, k, err);
+    }
+    return status;
+}
+
+const td_ddp_mutant td_ddp_mutants[] = {
+    {{"bucket launched twice", "", plan_caps, start_ready, finish_again}, 2, "D8 exact sums"},
+    {{"stale ready count", "", plan_caps, count_stale, start_rest}, 2, "D6 stale count"},
+    {{"unused skipped", "", plan_caps, start_ready, finish_nothing}, 2, "D3 unused"},
+    {{"frozen in a bucket", "", plan_with_frozen, start_ready, start_rest}, 2, "D3 frozen"},
+    {{"started at the first of its parameters", "", plan_caps, start_early, start_rest}, 3, "D8 exact sums"},
+    {{"16-bit sums", "", plan_each, NULL, finish_narrow}, 4, "D7 16 bits"},
+    {{0}, 0, NULL},
+};
