@@ -24,8 +24,8 @@ quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 passed = $(foreach v,$(1),$(call quote,$v=$(value $v)))
 parameters = $(call passed,$(given))
 
-goals := all help list check ranks check-gpu sanitize-gpu count-gpu sweep resources bench bench-cpu bench-gpu-peers record-gpu test \
-	lint readme clean
+goals := all help list check ranks check-gpu sanitize-gpu count-gpu sweep resources bench bench-cpu bench-gpu-peers bench-gpu-adam \
+	record-gpu test lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
 all: ## compile build/tandem and build/libtandem.so
@@ -64,6 +64,9 @@ bench-cpu: all ## time the CPU's attention beside OpenBLAS, in turn
 	$(measured) bench-cpu $(parameters)
 bench-gpu-peers: all ## time the GPU's attention beside PyTorch's, in turn
 	$(if $(VERBOSE),,@)python3 checks/peers/sdpa.py $(BUILD)/libtandem.so out/gpu_peers.csv --commit "$$(cat $(BUILD)/commit)"
+bench-gpu-adam: all ## the GPU's Adam: checked, beside a copy, and beside PyTorch's in turn
+	$(tandem) bench-adam $(parameters)
+	$(if $(VERBOSE),,@)python3 checks/peers/adam.py $(BUILD)/libtandem.so out/gpu_adam_peers.csv --commit "$$(cat $(BUILD)/commit)"
 record-gpu: all ## measure on a GPU what lessons 1 to 5 show where there is none
 	$(if $(VERBOSE),,@)sh plots/record_gpu.sh
 

@@ -1,5 +1,6 @@
 /* Stands in for the GPU where nvcc was missing or too old at build time: no rungs and no device, and it says why. */
 #include "activity.h"
+#include "adam/rungs.h"
 #include "ceilings.h"
 #include "gpt/layers.h"
 #include "marks.h"
@@ -10,6 +11,7 @@
 #include "tandem/tandem.h"
 
 const td_variant *const td_cuda_variants[] = {NULL};
+const td_adam_rungs td_cuda_adam_rungs = {NULL, NULL};
 
 static td_status none(td_error *why) {
     return td_fail(why, TD_NO_DEVICE, "no GPU code in this build: no CUDA toolkit of release 12 or later, or SAN=1");

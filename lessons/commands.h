@@ -18,6 +18,7 @@ int td_exit_status(const td_error *err);
 int td_exit_with(const char *command, const td_error *err);
 
 int td_command_bench(int argc, char **argv);
+int td_command_bench_adam(int argc, char **argv);
 int td_command_bench_cpu(int argc, char **argv);
 int td_command_lesson(int argc, char **argv);
 int td_command_run(int argc, char **argv);

@@ -14,6 +14,7 @@ typedef struct command {
 
 static const command commands[] = {
     {"bench", "time the variants of an operation", td_command_bench},
+    {"bench-adam", "the GPU's Adam, checked, then timed beside a copy", td_command_bench_adam},
     {"bench-cpu", "the CPU's attention beside OpenBLAS's matrix product", td_command_bench_cpu},
     {"lesson", "run lesson N", td_command_lesson},
     {"run", "one variant on your own tensors (.npy)", td_command_run},

@@ -45,6 +45,7 @@ __global__ __launch_bounds__(THREADS) void adam_fused(const td_adam_piece *piece
             td_store4(s.value + i, p[k]), td_store4(s.m + i, m[k]), td_store4(s.v + i, v[k]);
         }
     }
+#pragma unroll 1
     for (int i = 4 * s.vectors + threadIdx.x; i < s.count; i += THREADS)
         td_adam_one(s.value[i], s.gradient[i], s.m[i], s.v[i], a, lr, shrink);
 }

@@ -8,6 +8,7 @@
 #define TANDEM_GPU_ADAM_H
 
 #include "../gpu.h"
+#include "rungs.h"
 #include "tandem/tandem.h"
 #include <math.h>
 
@@ -56,7 +57,8 @@ static inline td_status td_adam_check(const td_adam_slice *slices, int n, td_err
     return TD_OK;
 }
 
-/* Rung 1: a launch a slice. */
+/* Rung 1. */
 extern "C" td_status TD_GPU(adam_per_tensor)(const td_adam_slice *slices, int n, const td_adam_call *call, void *stream,
                                              td_error *err);
+
 #endif

@@ -1,0 +1,16 @@
+/* Adam in double beside a bound on what float32 may make of it, one parameter, step by step. */
+#ifndef TANDEM_CHECKS_TOLERANCE_ADAM_H
+#define TANDEM_CHECKS_TOLERANCE_ADAM_H
+
+#include "tandem/engine.h"
+
+/* The exact values, and how far at most a float32 evaluation that began with the same numbers is from them. */
+typedef struct td_adam_bounded {
+    double value, m, v;
+    double value_error, m_error, v_error;
+} td_adam_bounded;
+
+/* One update by the formula of adam.h from `gradient`, which is the same number for both. */
+void td_adam_bounded_step(td_adam_bounded *x, double gradient, const td_adam_call *call, const td_adam_group *group);
+
+#endif
