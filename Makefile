@@ -25,7 +25,7 @@ passed = $(foreach v,$(1),$(call quote,$v=$(value $v)))
 parameters = $(call passed,$(given))
 
 goals := all help list check ranks check-gpu sanitize-gpu count-gpu sweep resources bench bench-cpu bench-gpu-peers bench-gpu-adam \
-	record-gpu test lint readme clean
+	check-gpu-ranks bench-gpu-ranks record-gpu test lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
 all: ## compile build/tandem and build/libtandem.so
@@ -54,6 +54,8 @@ count-gpu: all ## the emulator's counted sectors beside those that the GPU's cou
 # RANKS= starts them; other variables are the task's.
 ranks: all ## what ranks do together, under mpirun: make ranks TASK=comm RANKS=4
 	$(tandem) ranks $(if $(TASK),$(call quote,$(TASK))) $(call passed,$(filter-out TASK,$(given)))
+check-gpu-ranks: all ## GPU ranks, one a GPU of this host: collectives, data parallelism, sharded Adam
+	@$(if $(RANKS),RANKS=$(call quote,$(RANKS)) )sh checks/peers/gpu_ranks.sh check $(BUILD)/tandem
 sweep: all ## error against block size, into a CSV
 	$(tandem) sweep $(parameters)
 resources: all ## a GPU's kernels: launch shape, registers, spills, shared memory, occupancy
@@ -67,6 +69,8 @@ bench-gpu-peers: all ## time the GPU's attention beside PyTorch's, in turn
 bench-gpu-adam: all ## the GPU's Adam: checked, beside a copy, and beside PyTorch's in turn
 	$(tandem) bench-adam $(parameters)
 	$(if $(VERBOSE),,@)python3 checks/peers/adam.py $(BUILD)/libtandem.so out/gpu_adam_peers.csv --commit "$$(cat $(BUILD)/commit)"
+bench-gpu-ranks: all ## time a step of GPU ranks beside its bound and PyTorch's DDP, in turn
+	@$(if $(RANKS),RANKS=$(call quote,$(RANKS)) )sh checks/peers/gpu_ranks.sh bench $(BUILD)/tandem "$$(cat $(BUILD)/commit)"
 record-gpu: all ## measure on a GPU what lessons 1 to 5 show where there is none
 	$(if $(VERBOSE),,@)sh plots/record_gpu.sh
 

@@ -13,28 +13,31 @@
 #include "nccl_library.h"
 #include "place.h"
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
+extern "C" {
+#include "../../cpu_ref/comm/work.h"
+}
 
-struct td_work {
-    td_call call;
-    char label[48];
+/* A collective on the GPU, from its start until the host sees its end: its work is freed before, by await. */
+typedef struct flight {
+    td_work told;                  /* the work as it was started, for messages and records */
+    const td_work *work;           /* NULL once awaited */
     cudaEvent_t ready, begin, end; /* the engine's work before it is done; it is next in its stream; it is done */
-    double submitted, begun;       /* begun: when the host first saw `begin` passed */
-    bool awaited, recorded;
-    td_work *next;
-};
+    double begun;                  /* when the host first saw `begin` passed */
+    bool recorded;
+    struct flight *next;
+} flight;
 
 typedef struct nccl_state {
     td_comm comm;
     td_nccl nccl;
     ncclComm_t handle; /* NULL after an abort */
     cudaStream_t compute, stream;
-    td_work *first, *last; /* under way, in the order of their start; some are done */
-    td_work *spare;        /* of no use at present: their events are kept */
+    td_works works;       /* between start and await */
+    flight *first, *last; /* in the order of their start; some are done */
+    flight *spare;        /* of no use at present: their events are kept */
     td_cuda_clock clock;
-    td_comm_event *event;
-    int most, promised, recorded; /* promised: rows of works started since record() */
+    td_events events;
     char name[24];
     td_error dead; /* why it is good for nothing */
 } nccl_state;
@@ -59,62 +62,35 @@ static td_status healthy(nccl_state *s, td_error *err) {
     return explain(s, asked ? asked : result, "a collective under way failed", err);
 }
 
-static size_t whole_bytes(const td_comm *comm, const td_call *call) {
-    bool parts = call->what == TD_REDUCE_SCATTER || call->what == TD_ALL_GATHER;
-    return (size_t)call->count * td_dtype_size(call->dtype) * (parts ? (size_t)comm->ranks : 1);
-}
-
-/* ---- works ---- */
-
-static td_status take(nccl_state *s, td_work **out, td_error *err) {
-    td_work *w = s->spare;
-    if (w) {
-        s->spare = w->next;
+static td_status take(nccl_state *s, flight **out, td_error *err) {
+    flight *f = s->spare;
+    if (f) {
+        s->spare = f->next;
     } else {
-        if (!(w = (td_work *)calloc(1, sizeof *w))) return td_fail(err, TD_NO_MEMORY, "no memory for a collective");
-        cudaError_t error = cudaEventCreateWithFlags(&w->ready, cudaEventDisableTiming);
-        if (error == cudaSuccess) error = cudaEventCreate(&w->begin);
-        if (error == cudaSuccess) error = cudaEventCreate(&w->end);
-        if (error != cudaSuccess)
-            return td_cuda_status(error, "events of a collective", err); /* once: the run is over */
+        if (!(f = (flight *)calloc(1, sizeof *f))) return td_fail(err, TD_NO_MEMORY, "no memory for a collective");
+        cudaError_t error = cudaEventCreateWithFlags(&f->ready, cudaEventDisableTiming);
+        if (error == cudaSuccess) error = cudaEventCreate(&f->begin);
+        if (error == cudaSuccess) error = cudaEventCreate(&f->end);
+        if (error != cudaSuccess) return free(f), td_cuda_status(error, "events of a collective", err);
     }
-    w->next = NULL, w->awaited = false, w->begun = 0;
-    *out = w;
+    f->next = NULL, f->begun = 0;
+    *out = f;
     return TD_OK;
-}
-
-static void note(nccl_state *s, const td_work *w) {
-    td_comm_event *e = &s->event[s->recorded++];
-    memcpy(e->label, w->label, sizeof e->label);
-    e->what = w->call.what, e->bytes = whole_bytes(&s->comm, &w->call), e->submitted = w->submitted;
-    e->start = td_cuda_clock_read(&s->clock, w->begin), e->end = td_cuda_clock_read(&s->clock, w->end);
 }
 
 /* Those that are awaited and done, from the first on, are spare again. */
 static void retire(nccl_state *s) {
-    while (s->first && s->first->awaited && cudaEventQuery(s->first->end) == cudaSuccess) {
-        td_work *w = s->first;
-        if (w->recorded) note(s, w);
-        s->first = w->next;
+    while (s->first && !s->first->work && cudaEventQuery(s->first->end) == cudaSuccess) {
+        flight *f = s->first;
+        if (f->recorded) {
+            f->told.start = td_cuda_clock_read(&s->clock, f->begin),
+            f->told.end = td_cuda_clock_read(&s->clock, f->end);
+            td_events_add(&s->events, &f->told);
+        }
+        s->first = f->next;
         if (!s->first) s->last = NULL;
-        w->next = s->spare, s->spare = w;
+        f->next = s->spare, s->spare = f;
     }
-}
-
-/* ---- the interface ---- */
-
-static td_status check(const td_comm *comm, const td_call *call, td_error *err) {
-    bool reduces = call->what == TD_ALL_REDUCE || call->what == TD_REDUCE_SCATTER;
-    if ((unsigned)call->what >= TD_COLLECTIVES)
-        return td_fail(err, TD_BAD_PARAM, "what = %d: no such collective", call->what);
-    if (call->count < 0) return td_fail(err, TD_BAD_PARAM, "count = %lld: must be at least 0", (long long)call->count);
-    if (reduces && call->dtype != TD_F32 && call->dtype != TD_F64)
-        return td_fail(err, TD_UNSUPPORTED, "dtype = %s: reductions take f32 and f64", td_dtype_name(call->dtype));
-    if (reduces && (unsigned)call->reduce > TD_MIN)
-        return td_fail(err, TD_BAD_PARAM, "reduce = %d: must be sum, max or min", call->reduce);
-    if (call->what == TD_BROADCAST && (call->root < 0 || call->root >= comm->ranks))
-        return td_fail(err, TD_BAD_PARAM, "root = %d: must be from 0 to %d", call->root, comm->ranks - 1);
-    return TD_OK;
 }
 
 static ncclResult_t submit(nccl_state *s, const td_call *c) {
@@ -130,47 +106,54 @@ static ncclResult_t submit(nccl_state *s, const td_call *c) {
     }
 }
 
+static td_status launch(nccl_state *s, flight *f, td_error *err) {
+    cudaError_t error = cudaEventRecord(f->ready, s->compute);
+    if (error == cudaSuccess) error = cudaStreamWaitEvent(s->stream, f->ready, 0);
+    if (error == cudaSuccess) error = cudaEventRecord(f->begin, s->stream);
+    td_status status = td_cuda_status(error, "start of a collective", err);
+    if (!status) status = explain(s, submit(s, &f->told.call), td_collective_name(f->told.call.what), err);
+    return status ? status : td_cuda_status(cudaEventRecord(f->end, s->stream), "end of a collective", err);
+}
+
 static td_status start(td_comm *comm, const td_call *call, td_work **out, td_error *err) {
     nccl_state *s = (nccl_state *)comm->state;
-    td_work *w = NULL;
-    td_status status;
+    flight *f = NULL;
+    td_status status = alive(s, err);
     *out = NULL;
-    if ((status = alive(s, err)) || (status = check(comm, call, err))) return status;
+    if (status || (status = td_work_add(&s->works, comm, call, out, err))) return status;
     retire(s);
-    if ((status = take(s, &w, err))) return status;
-    w->call = *call;
-    snprintf(w->label, sizeof w->label, "%s", call->label ? call->label : "");
-    w->submitted = td_monotonic_seconds();
-    w->recorded = s->promised < s->most;
-    s->promised += w->recorded;
-    if (s->last)
-        s->last->next = w;
-    else
-        s->first = w;
-    s->last = w;
-    cudaError_t error = cudaEventRecord(w->ready, s->compute);
-    if (error == cudaSuccess) error = cudaStreamWaitEvent(s->stream, w->ready, 0);
-    if (error == cudaSuccess) error = cudaEventRecord(w->begin, s->stream);
-    if (error != cudaSuccess) return td_cuda_status(error, "start of a collective", err);
-    if ((status = explain(s, submit(s, call), td_collective_name(call->what), err))) return status;
-    *out = w;
-    return td_cuda_status(cudaEventRecord(w->end, s->stream), "end of a collective", err);
+    if (!(status = take(s, &f, err))) {
+        f->told = **out, f->work = *out, f->recorded = s->events.most > 0;
+        if (s->last)
+            s->last->next = f;
+        else
+            s->first = f;
+        s->last = f;
+        if (!(status = launch(s, f, err))) return TD_OK;
+        f->work = NULL;
+    }
+    td_work_remove(&s->works, *out);
+    *out = NULL;
+    return status;
 }
 
 static td_status await(td_comm *comm, td_work *work, td_error *err) {
     nccl_state *s = (nccl_state *)comm->state;
-    work->awaited = true;
+    flight *f = s->first;
+    while (f->work != work) f = f->next; /* those not awaited are all there */
+    f->work = NULL;
+    td_work_remove(&s->works, work);
     td_status status = healthy(s, err);
-    return status ? status : td_cuda_status(cudaStreamWaitEvent(s->compute, work->end, 0), "await", err);
+    return status ? status : td_cuda_status(cudaStreamWaitEvent(s->compute, f->end, 0), "await", err);
 }
 
 /* NCCL's kernels end, and what waits for them on the GPU goes on. */
-static td_status hang(nccl_state *s, const td_work *w, td_error *err) {
-    td_fail(
-        &s->dead, TD_WRONG,
-        "rank %d of %d waits for %s \"%s\" of %zu bytes: not done %.3g s after it began, so a rank has not come to it",
-        s->comm.rank, s->comm.ranks, td_collective_name(w->call.what), w->label, whole_bytes(&s->comm, &w->call),
-        s->comm.limit);
+static td_status hang(nccl_state *s, const flight *f, td_error *err) {
+    td_fail(&s->dead, TD_WRONG,
+            "rank %d of %d waits for %s %lld '%s' of %zu bytes: not done %.3g s after it began, so a rank has not come "
+            "to it",
+            s->comm.rank, s->comm.ranks, td_collective_name(f->told.call.what), (long long)f->told.number,
+            f->told.label, f->told.bytes, s->comm.limit);
     s->nccl.ncclCommAbort(s->handle);
     s->handle = NULL;
     return td_fail(err, TD_WRONG, "%s", s->dead.message);
@@ -179,12 +162,12 @@ static td_status hang(nccl_state *s, const td_work *w, td_error *err) {
 static td_status finish(td_comm *comm, td_error *err) {
     nccl_state *s = (nccl_state *)comm->state;
     td_status status = alive(s, err);
-    for (td_work *w = s->first; w && !status; w = w->next) {
+    for (flight *f = s->first; f && !status; f = f->next) {
         cudaError_t error;
-        while ((error = cudaEventQuery(w->end)) == cudaErrorNotReady) {
+        while ((error = cudaEventQuery(f->end)) == cudaErrorNotReady) {
             /* While the engine's own work before it goes on, nobody hangs. */
-            if (!w->begun && cudaEventQuery(w->begin) == cudaSuccess) w->begun = td_monotonic_seconds();
-            if (w->begun && !(td_monotonic_seconds() - w->begun <= comm->limit)) return hang(s, w, err);
+            if (!f->begun && cudaEventQuery(f->begin) == cudaSuccess) f->begun = td_now();
+            if (f->begun && !(td_now() - f->begun <= comm->limit)) return hang(s, f, err);
             if ((status = healthy(s, err))) return status;
             usleep(20);
         }
@@ -194,22 +177,8 @@ static td_status finish(td_comm *comm, td_error *err) {
     return status;
 }
 
-static bool meets(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
-    return a && b && (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
-}
-
 static td_status writable(const td_comm *comm, const void *array, size_t bytes, td_error *err) {
-    const nccl_state *s = (const nccl_state *)comm->state;
-    for (const td_work *w = s->first; w; w = w->next) {
-        if (w->awaited) continue;
-        size_t whole = whole_bytes(comm, &w->call), part = (size_t)w->call.count * td_dtype_size(w->call.dtype);
-        bool scatters = w->call.what == TD_REDUCE_SCATTER, gathers = w->call.what == TD_ALL_GATHER;
-        if (meets(w->call.out, scatters ? part : whole, array, bytes) ||
-            ((scatters || gathers) && meets(w->call.in, scatters ? whole : part, array, bytes)))
-            return td_fail(err, TD_WRONG, "%s \"%s\" is under way and holds these bytes until it is awaited",
-                           td_collective_name(w->call.what), w->label);
-    }
-    return TD_OK;
+    return td_works_writable(&((const nccl_state *)comm->state)->works, comm, array, bytes, err);
 }
 
 static td_status simulate(td_comm *comm, td_link link, td_error *err) {
@@ -221,29 +190,24 @@ static td_status simulate(td_comm *comm, td_link link, td_error *err) {
 static td_status record(td_comm *comm, int most, td_error *err) {
     nccl_state *s = (nccl_state *)comm->state;
     td_status status = finish(comm, err);
-    if (status) return status;
-    free(s->event);
-    s->event = NULL, s->most = s->promised = s->recorded = 0;
-    if (most <= 0) return TD_OK;
-    if (!(s->event = (td_comm_event *)calloc((size_t)most, sizeof *s->event)))
-        return td_fail(err, TD_NO_MEMORY, "no memory to record %d collectives", most);
-    s->most = most;
+    if (!status) status = td_events_record(&s->events, most, err);
+    if (status || most == 0) return status;
     return td_cuda_status(td_cuda_clock_set(&s->clock, s->stream), "clock of collectives", err);
 }
 
 static int events(td_comm *comm, const td_comm_event **rows) {
     nccl_state *s = (nccl_state *)comm->state;
     finish(comm, NULL); /* after a hang: the rows up to it */
-    *rows = s->event;
-    return s->recorded;
+    *rows = s->events.row;
+    return s->events.count;
 }
 
-static void release(td_work *w) {
-    while (w) {
-        td_work *next = w->next;
-        cudaEventDestroy(w->ready), cudaEventDestroy(w->begin), cudaEventDestroy(w->end);
-        free(w);
-        w = next;
+static void release(flight *f) {
+    while (f) {
+        flight *next = f->next;
+        cudaEventDestroy(f->ready), cudaEventDestroy(f->begin), cudaEventDestroy(f->end);
+        free(f);
+        f = next;
     }
 }
 
@@ -254,11 +218,10 @@ static void destroy(td_comm *comm) {
     release(s->first), release(s->spare);
     if (s->clock.base) cudaEventDestroy(s->clock.base);
     if (s->stream) cudaStreamDestroy(s->stream);
-    free(s->event);
+    while (s->works.first) td_work_remove(&s->works, s->works.first);
+    free(s->events.row);
     free(s);
 }
-
-/* ---- the beginning ---- */
 
 static td_status join(nccl_state *s, td_comm *host, td_error *err) {
     ncclUniqueId id = {};

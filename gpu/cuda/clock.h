@@ -3,12 +3,8 @@
 #define TANDEM_GPU_CUDA_CLOCK_H
 
 #include "../cuda.h"
-#include <time.h>
-
-static inline double td_monotonic_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+extern "C" {
+#include "../../cpu_ref/clock.h"
 }
 
 /* `base` happened at `seconds` of CLOCK_MONOTONIC. */
@@ -23,7 +19,7 @@ static inline cudaError_t td_cuda_clock_set(td_cuda_clock *clock, cudaStream_t s
     cudaError_t error = clock->base ? cudaSuccess : cudaEventCreate(&clock->base);
     for (int i = 0; i < 2 && error == cudaSuccess; i++)
         if ((error = cudaEventRecord(clock->base, stream)) == cudaSuccess) error = cudaEventSynchronize(clock->base);
-    clock->seconds = td_monotonic_seconds();
+    clock->seconds = td_now();
     return error;
 }
 

@@ -28,17 +28,24 @@ static const td_option options[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-static td_status read_schemes(const td_arguments *a, const td_ddp_scheme *out[SCHEMES], int *count, td_error *err) {
+/* What to measure: schemes, and for bucketed each cap. */
+typedef struct plan {
+    const td_ddp_scheme *scheme[SCHEMES];
+    int64_t cap[CAPS];
+    int schemes, caps;
+} plan;
+
+static td_status read_plan(const td_arguments *a, plan *p, td_error *err) {
     const char *text = td_argument_text(a, "schemes"), *at = text;
     char shown[48];
-    for (*count = 0; *count < SCHEMES; at++) {
+    for (p->schemes = 0; p->schemes < SCHEMES; at++) {
         size_t length = strcspn(at, ",");
         const td_ddp_scheme *const *s = td_ddp_schemes;
         while (*s && (strlen((*s)->name) != length || strncmp((*s)->name, at, length) != 0)) s++;
         if (!*s) break;
-        out[(*count)++] = *s;
+        p->scheme[p->schemes++] = *s;
         at += length;
-        if (!*at) return TD_OK;
+        if (!*at) return td_argument_sizes(a, "caps", 1, INT64_C(1) << 40, p->cap, CAPS, &p->caps, err);
     }
     return td_fail(err, TD_BAD_PARAM,
                    "SCHEMES=%s: must be 1 to 4 of naive, flat, overlapped, bucketed with commas between",
@@ -100,15 +107,14 @@ static td_status run_case(td_step_bench *b, const td_arguments *a, const td_ddp_
 }
 
 /* The cap means nothing to schemes without buckets: they run once. */
-static td_status run_cases(td_step_bench *b, const td_arguments *a, td_record *rows, td_record *lines, td_error *err) {
-    const td_ddp_scheme *scheme[SCHEMES];
-    int64_t cap[CAPS];
-    int schemes, caps;
-    td_status s = read_schemes(a, scheme, &schemes, err);
-    if (!s) s = td_argument_sizes(a, "caps", 1, INT64_C(1) << 40, cap, CAPS, &caps, err);
-    for (int i = 0; i < schemes && !s; i++)
-        for (int k = 0; k < (scheme[i] == &td_ddp_bucketed ? caps : 1) && !s; k++)
-            s = run_case(b, a, scheme[i], scheme[i] == &td_ddp_bucketed ? cap[k] : 0, rows, lines, err);
+static td_status run_cases(td_step_bench *b, const td_arguments *a, const plan *p, td_record *rows, td_record *lines,
+                           td_error *err) {
+    td_status s = TD_OK;
+    for (int i = 0; i < p->schemes; i++) {
+        int bucketed = p->scheme[i] == &td_ddp_bucketed;
+        for (int k = 0; k < (bucketed ? p->caps : 1) && !s; k++)
+            s = run_case(b, a, p->scheme[i], bucketed ? p->cap[k] : 0, rows, lines, err);
+    }
     return s;
 }
 
@@ -148,7 +154,7 @@ static void say_what(const td_step_bench *b, const td_arguments *a) {
            "rank, products in %s\n",
            (long long)c->layers, (long long)c->C, (long long)c->heads, (long long)c->vocab, (long long)b->T,
            (long long)b->B, td_argument_text(a, "products"));
-    printf("%.1f million parameters; %d ranks over %s", 1e-6 * (double)b->elements, comm->ranks, comm->name);
+    printf("%.1f million parameters; ranks: %d, %s", 1e-6 * (double)b->elements, comm->ranks, comm->name);
     if (b->link.beta > 0)
         printf(", SIMULATED link: alpha %g us, beta %g GB/s", 1e6 * b->link.alpha, 1e-9 * b->link.beta);
     printf("; of each step the slowest rank's time, the median of %d\n", b->steps);
@@ -156,12 +162,16 @@ static void say_what(const td_step_bench *b, const td_arguments *a) {
 
 static td_status run(const td_arguments *a, td_world *world, td_error *err) {
     td_step_bench bench = {.world = world};
+    plan plan;
     td_record *rows = td_record_new(), *lines = td_record_new();
     td_status s = rows && lines ? TD_OK : td_fail(err, TD_NO_MEMORY, "no memory for rows");
+    const char *timeline = td_argument_text(a, "timeline");
     if (!s && world->comm->rank == 0) s = td_file_probe(td_argument_text(a, "out"), err);
+    if (!s && world->comm->rank == 0 && timeline[0]) s = td_file_probe(timeline, err);
+    if (!s) s = read_plan(a, &plan, err);
     if (!s) s = td_step_bench_new(&bench, a, world, err);
     if (!s && world->comm->rank == 0) say_what(&bench, a);
-    if (!s) s = run_cases(&bench, a, rows, lines, err);
+    if (!s) s = run_cases(&bench, a, &plan, rows, lines, err);
     if (!s && world->comm->rank == 0) s = publish(&bench, a, rows, lines, err);
     for (int i = 0; i < td_record_rows(rows) && !s; i++)
         if (strcmp(td_record_get_text(rows, i, "verdict"), "PASS") != 0)

@@ -56,9 +56,8 @@ td_status td_step_bench_measure(td_step_bench *bench, const td_ddp_scheme *schem
  * measured ones. */
 td_status td_step_bench_reduce(td_step_bench *bench, size_t bytes, double *seconds, td_error *err);
 
-/* One more step, which keeps the rank's own gradients as they are announced. Then `worst` = the largest error / bound
- * of a reduced gradient against the sum over ranks, in double, of the gradients kept: with N ranks, N − 1 additions of
- * float32 in any order are within (N−1)u / (1 − (N−1)u) · Σ|g| (Higham 2002, §4.2). ∞ beyond it, or if all are zero. */
+/* One more step, which keeps the rank's own gradients as they are announced; then td_reduced_worst of the reduced ones
+ * against them, on any rank; ∞ if all are zero. */
 td_status td_step_bench_verify(td_step_bench *bench, td_ddp *ddp, double *worst, td_error *err);
 
 /* One more step, recorded: on rank 0 rows of all ranks' compute and communication are added to `lines`. */

@@ -78,27 +78,23 @@ static int *find_closing(const td_step_bench *b, const td_ddp *ddp) {
 
 /* ---- many steps ---- */
 
-static td_status run_steps(td_step_bench *b, td_ddp *ddp, alone *a, td_marks *marks, int stride, td_error *err) {
-    td_status s = TD_OK;
-    for (int i = -WARMUP; i < b->steps && !s; i++) {
-        int base = (i < 0 ? 0 : i) * stride; /* what a warm-up marks is marked over */
-        if ((s = td_step_bench_meet(b, err))) return s;
-        if (ddp) {
-            s = td_step_bench_step(b, ddp, td_ddp_ready, ddp, marks, base, err);
-        } else {
-            a->marks = marks, a->base = base;
-            s = td_step_bench_step(b, NULL, mark_ready, a, marks, base, err);
-            if (!s && a->error.status) s = td_fail(err, a->error.status, "%s", a->error.message);
-        }
-    }
-    if (s || (s = td_comm_finish(b->world->comm, err))) return s;
-    return td_marks_read(marks, err);
+/* A pair of steps: alone, whose marks stand at `base`, and with the reduction, whose stand behind them. In turn, so
+ * that whatever else the machine does meets both alike. */
+static td_status run_pair(td_step_bench *b, td_ddp *ddp, alone *a, int base, td_error *err) {
+    td_status s = td_step_bench_meet(b, err);
+    a->base = base;
+    if (!s) s = td_step_bench_step(b, NULL, mark_ready, a, a->marks, base, err);
+    if (!s && a->error.status) s = td_fail(err, a->error.status, "%s", a->error.message);
+    if (!s) s = td_step_bench_meet(b, err);
+    return s ? s : td_step_bench_step(b, ddp, td_ddp_ready, ddp, a->marks, base + TD_READY + td_ddp_buckets(ddp), err);
 }
 
-/* From the step's start to moment `which`: of each step the slowest rank's; sorted. */
-static td_status since_start(td_step_bench *b, const td_marks *marks, int stride, int which, double *sample,
+/* From a step's start, at mark `start`, to the moment `after` marks later: of each step the slowest rank's; sorted. */
+static td_status since_start(td_step_bench *b, const td_marks *marks, int start, int after, double *sample,
                              td_error *err) {
-    for (int i = 0; i < b->steps; i++) sample[i] = marks->seconds[i * stride + which] - marks->seconds[i * stride];
+    int stride = marks->n / b->steps;
+    for (int i = 0; i < b->steps; i++)
+        sample[i] = marks->seconds[i * stride + start + after] - marks->seconds[i * stride + start];
     td_status s = td_comm_agree(b->world->comm, TD_MAX, sample, b->steps, "times of steps", err);
     td_sort(sample, b->steps);
     return s;
@@ -110,7 +106,7 @@ static int waits_for_backward(const td_ddp_scheme *scheme) {
 }
 
 static td_status find_bound(td_step_bench *b, const td_ddp_scheme *scheme, td_ddp *ddp, const td_marks *marks,
-                            int stride, double *sample, td_step_measured *out, td_error *err) {
+                            double *sample, td_step_measured *out, td_error *err) {
     td_transfer *transfer = calloc((size_t)out->buckets + 1, sizeof *transfer);
     td_status s = transfer ? TD_OK : td_fail(err, TD_NO_MEMORY, "no memory for %d buckets", out->buckets);
     for (int k = 0; k < out->buckets && !s; k++) {
@@ -119,7 +115,7 @@ static td_status find_bound(td_step_bench *b, const td_ddp_scheme *scheme, td_dd
         td_ddp_bucket(ddp, k, &count, &bytes);
         out->packed += td_ddp_bucket_packed(ddp, k);
         transfer[k].ready = out->alone;
-        if (!waits_for_backward(scheme) && !(s = since_start(b, marks, stride, TD_READY + k, sample, err)))
+        if (!waits_for_backward(scheme) && !(s = since_start(b, marks, 0, TD_READY + k, sample, err)))
             transfer[k].ready = td_quantile(sample, b->steps, 0.5);
         if (!s) s = td_step_bench_reduce(b, bytes, &transfer[k].seconds, err);
         out->reduce += transfer[k].seconds;
@@ -129,25 +125,30 @@ static td_status find_bound(td_step_bench *b, const td_ddp_scheme *scheme, td_dd
     return s;
 }
 
+static td_status summarise(td_step_bench *b, const td_ddp_scheme *scheme, td_ddp *ddp, const td_marks *marks,
+                           double *sample, td_step_measured *out, td_error *err) {
+    td_status s = since_start(b, marks, 0, TD_BACKWARD_END, sample, err);
+    out->alone = td_quantile(sample, b->steps, 0.5);
+    if (!s) s = since_start(b, marks, TD_READY + out->buckets, TD_END, sample, err);
+    out->step = td_quantile(sample, b->steps, 0.5);
+    out->step_q1 = td_quantile(sample, b->steps, 0.25), out->step_q3 = td_quantile(sample, b->steps, 0.75);
+    return s ? s : find_bound(b, scheme, ddp, marks, sample, out, err);
+}
+
 td_status td_step_bench_measure(td_step_bench *b, const td_ddp_scheme *scheme, td_ddp *ddp, td_step_measured *out,
                                 td_error *err) {
     *out = (td_step_measured){.buckets = td_ddp_buckets(ddp)};
-    int stride = TD_READY + out->buckets;
-    alone a = {.closes = find_closing(b, ddp)};
+    int stride = 2 * TD_READY + out->buckets;
     double *sample = malloc((size_t)b->steps * sizeof *sample);
-    td_marks apart = {0, NULL, NULL}, together = {0, NULL, NULL};
+    td_marks marks = {0, NULL, NULL};
+    alone a = {.marks = &marks, .closes = find_closing(b, ddp)};
     td_status s = a.closes && sample ? TD_OK : td_fail(err, TD_NO_MEMORY, "no memory for %d steps", b->steps);
-    if (!s) s = td_marks_new(&apart, b->world->engine.backend, b->steps * stride, err);
-    if (!s) s = run_steps(b, NULL, &a, &apart, stride, err);
-    if (!s) s = td_marks_new(&together, b->world->engine.backend, b->steps * TD_READY, err);
-    if (!s) s = run_steps(b, ddp, NULL, &together, TD_READY, err);
-    if (!s && !(s = since_start(b, &apart, stride, TD_BACKWARD_END, sample, err)))
-        out->alone = td_quantile(sample, b->steps, 0.5);
-    if (!s && !(s = since_start(b, &together, TD_READY, TD_END, sample, err)))
-        out->step = td_quantile(sample, b->steps, 0.5), out->step_q1 = td_quantile(sample, b->steps, 0.25),
-        out->step_q3 = td_quantile(sample, b->steps, 0.75);
-    if (!s) s = find_bound(b, scheme, ddp, &apart, stride, sample, out, err);
-    td_marks_free(&apart), td_marks_free(&together);
+    if (!s) s = td_marks_new(&marks, b->world->engine.backend, b->steps * stride, err);
+    /* What a warm-up marks is marked over. */
+    for (int i = -WARMUP; i < b->steps && !s; i++) s = run_pair(b, ddp, &a, (i < 0 ? 0 : i) * stride, err);
+    if (!s && !(s = td_comm_finish(b->world->comm, err)) && !(s = td_marks_read(&marks, err)))
+        s = summarise(b, scheme, ddp, &marks, sample, out, err);
+    td_marks_free(&marks);
     free(sample), free(a.closes);
     return s;
 }

@@ -1,4 +1,5 @@
 /* What the ranks summed, against the sum of what each had. */
+#include "../../checks/reduced.h"
 #include "bench.h"
 #include <math.h>
 #include <stdlib.h>
@@ -25,22 +26,6 @@ static void keep(void *context, int parameter) {
     td_ddp_ready(k->ddp, parameter);
 }
 
-/* The largest error / bound of `count` sums, where `each` holds `ranks` arrays one after another; `size` grows to Σ|g|.
- */
-static double worst_of(const float *sum, const float *each, int64_t count, int ranks, double *size) {
-    double u = (ranks - 1) * td_unit_roundoff(TD_F32), gamma = u / (1 - u), worst = 0, total = 0;
-#pragma omp parallel for reduction(max : worst) reduction(+ : total)
-    for (int64_t i = 0; i < count; i++) {
-        double want = 0, terms = 0;
-        for (int r = 0; r < ranks; r++) want += each[r * count + i], terms += fabs((double)each[r * count + i]);
-        double error = fabs(sum[i] - want), bound = gamma * terms;
-        double ratio = error <= bound ? (bound > 0 ? error / bound : 0) : INFINITY;
-        worst = fmax(worst, ratio), total += terms;
-    }
-    *size += total;
-    return worst;
-}
-
 static td_status compare(td_step_bench *b, double *worst, td_error *err) {
     td_engine *e = &b->world->engine;
     int ranks = b->world->comm->ranks;
@@ -56,7 +41,7 @@ static td_status compare(td_step_bench *b, double *worst, td_error *err) {
         if (!(s = td_comm_run(b->world->comm, &call, err)) && !(s = td_comm_finish(b->world->comm, err)) &&
             !(s = e->download(each, gathered, (size_t)(count * ranks) * sizeof(float), err)) &&
             !(s = e->download(sum, b->sum + at, (size_t)count * sizeof(float), err)))
-            *worst = fmax(*worst, worst_of(sum, each, count, ranks, &size));
+            *worst = fmax(*worst, td_reduced_worst(sum, each, count, ranks, &size));
     }
     if (!(size > 0)) *worst = INFINITY;
     e->allocator.free(e->allocator.context, gathered);

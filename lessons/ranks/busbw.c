@@ -64,7 +64,7 @@ static td_status measure(const td_arguments *a, td_world *world, td_record *rows
     float *data = allocator->alloc(allocator->context, (size_t)most, TD_MEM_COMMUNICATION);
     if (!data) return td_fail(err, TD_NO_MEMORY, "MOST: no memory for %lld bytes", (long long)most);
     s = world->engine.zero(data, (size_t)most, err);
-    for (int64_t bytes = least; bytes <= most && !s; bytes *= 2) {
+    for (int64_t bytes = least / 4 * 4; bytes <= most && !s; bytes *= 2) {
         double seconds;
         if (!(s = time_size(world, data, bytes, &seconds, err))) add_row(world, bytes, seconds, rows);
     }

@@ -1,0 +1,25 @@
+#!/bin/sh
+# GPU ranks, one a GPU of this host: `check` holds them against the references, `bench` times them beside PyTorch's
+# DistributedDataParallel, in one call on the same GPUs. Status 3 and the reason where fewer than two GPUs are shown.
+#     sh checks/peers/gpu_ranks.sh check|bench build/tandem [COMMIT]
+set -u
+what=$1 tandem=$2 commit=${3:-unknown}
+ranks=${RANKS:-$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')}
+if [ "$ranks" -lt 2 ] 2>/dev/null; then
+    echo "SKIP $what-gpu-ranks: two GPUs are needed, and $ranks found"
+    exit 3
+fi
+echo "$what-gpu-ranks: $ranks GPUs"
+status=0
+if [ "$what" = check ]; then
+    for task in comm check; do
+        "$tandem" ranks $task RANKS="$ranks" DEVICE=gpu || status=1
+    done
+    exit $status
+fi
+model='LAYERS=12 C=768 HEADS=12 VOCAB=50304 T=512 B=4 PRODUCTS=bf16'
+"$tandem" ranks busbw RANKS="$ranks" DEVICE=gpu OUT=out/gpu_busbw.csv >/dev/null || exit 1
+"$tandem" ranks bench RANKS="$ranks" DEVICE=gpu $model STEPS=20 OUT=out/gpu_ranks.csv TIMELINE=out/gpu_timeline.csv || status=1
+python3 checks/peers/ddp.py --ranks "$ranks" --commit "$commit" --out out/gpu_ddp_peers.csv --busbw out/gpu_busbw_peers.csv \
+    --tandem out/gpu_ranks.csv --tandem-busbw out/gpu_busbw.csv || status=1
+exit $status
