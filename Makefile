@@ -24,8 +24,8 @@ quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 passed = $(foreach v,$(1),$(call quote,$v=$(value $v)))
 parameters = $(call passed,$(given))
 
-goals := all help list check ranks check-gpu sanitize-gpu count-gpu sweep resources bench bench-cpu bench-gpu-peers bench-gpu-adam \
-	check-gpu-ranks bench-gpu-ranks record-gpu test lint readme clean
+goals := all help list check ranks check-gpu check-gpu-model sanitize-gpu count-gpu sweep resources bench bench-cpu \
+	bench-gpu-peers bench-gpu-adam bench-gpu-model check-gpu-ranks bench-gpu-ranks record-gpu test lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
 all: ## compile build/tandem and build/libtandem.so
@@ -47,6 +47,8 @@ check: all ## compare variants with the double-precision reference
 	$(tandem) check $(parameters)
 check-gpu: all ## every rung of the GPU against the reference, over the shapes that kernels fail on
 	$(tandem) check-gpu $(parameters)
+check-gpu-model: all ## the GPT on the GPU, layer by layer and as a whole, against the double-precision model
+	$(tandem) check-gpt $(parameters)
 sanitize-gpu: all ## every rung of the GPU under compute-sanitizer: memory, races, barriers
 	@sh checks/sanitize_gpu.sh $(BUILD)/tandem $(parameters)
 count-gpu: all ## the emulator's counted sectors beside those that the GPU's counters show (ncu)
@@ -71,6 +73,8 @@ bench-gpu-adam: all ## the GPU's Adam: checked, beside a copy, and beside PyTorc
 	$(if $(VERBOSE),,@)python3 checks/peers/adam.py $(BUILD)/libtandem.so out/gpu_adam_peers.csv --commit "$$(cat $(BUILD)/commit)"
 bench-gpu-ranks: all ## time a step of GPU ranks beside its bound and PyTorch's DDP, in turn
 	@$(if $(RANKS),RANKS=$(call quote,$(RANKS)) )sh checks/peers/gpu_ranks.sh bench $(BUILD)/tandem "$$(cat $(BUILD)/commit)"
+bench-gpu-model: all ## time the GPT's forward and backward on the GPU
+	$(tandem) bench-gpt $(parameters)
 record-gpu: all ## measure on a GPU what lessons 1 to 5 show where there is none
 	$(if $(VERBOSE),,@)sh plots/record_gpu.sh
 

@@ -1,0 +1,24 @@
+/* tandem check-gpt and bench-gpt: no pass and no time without a device, and bad parameters. */
+#include "../support.h"
+#include "tandem/device.h"
+
+Test(command_gpt, without_a_gpu_they_skip_with_a_status) {
+    support_result r;
+    if (td_cuda_device(NULL)) cr_skip_test("this machine has a GPU");
+    support_tandem(NULL, &r, "check-gpt", "OUT=/tmp/tandem-check-gpt-none.csv");
+    support_refused(&r, 3, "no GPU");
+    cr_assert(strstr(r.out, "SKIP: ") && !strstr(r.out, "PASS"), "%s", r.out);
+    support_tandem(NULL, &r, "bench-gpt");
+    support_refused(&r, 3, "no GPU");
+    cr_assert(strstr(r.out, "SKIP: ") && !strstr(r.out, " ms"), "%s", r.out);
+}
+
+Test(command_gpt, bad_parameters_are_refused) {
+    support_result r;
+    support_tandem(NULL, &r, "check-gpt", "BACKEND=cpu");
+    support_refused(&r, 2, "BACKEND=cpu: must be cuda or emulated");
+    support_tandem(NULL, &r, "bench-gpt", "LAYERS=0");
+    support_refused(&r, 2, "LAYERS");
+    support_tandem(NULL, &r, "bench-gpt", "PRODUCTS=f31");
+    support_refused(&r, 2, "PRODUCTS");
+}
