@@ -106,8 +106,7 @@ static inline td_status thread_carry_out(thread_rank *r, const td_call *c, td_er
     if (!status) thread_compute(r, c, result);
     td_status together = thread_barrier(r, c->label, err);
     if (!status && !together) memcpy(c->out, result, thread_bytes(&r->comm, c));
-    free(result);
-    if (!together) together = thread_barrier(r, c->label, err);
+    free(result); /* each writes its own arrays only: the others read them after the next collective's first barrier */
     return status ? status : together;
 }
 

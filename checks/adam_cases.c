@@ -1,0 +1,37 @@
+/* Every case of Adam with every sharding, in each dtype that the engine has. */
+#include "adam_cases.h"
+#include "adam_case.h"
+
+const td_adam_variant td_adam_variants[] = {
+    {"full", TD_ADAM_FULL, 0, 0},        {"by parameter", TD_ADAM_BY_PARAMETER, 0, 0},
+    {"flat", TD_ADAM_FLAT, 0, 0},        {"flat, in chunks", TD_ADAM_FLAT, 8, 0},
+    {"flat, apart", TD_ADAM_FLAT, 8, 1}, {NULL, TD_ADAM_FULL, 0, 0}};
+
+/* A case that ends with an error has failed too. If the ranks cannot even agree on that, nothing further is run. */
+static td_status run_case(td_comm *comm, const td_engine *engine, const td_case_report *report,
+                          const td_adam_case *which, const td_adam_variant *variant, int *failed, td_error *err) {
+    td_case c = {0, 0, ""};
+    td_error trouble = {TD_OK, ""};
+    td_status status = which->run(&c, comm, engine, variant, TD_F32, &trouble);
+    if (!status && engine->backend == TD_CPU) status = which->run(&c, comm, engine, variant, TD_F64, &trouble);
+    if (status && !c.failed) {
+        c.failed = 1;
+        snprintf(c.note, sizeof c.note, "%.150s", trouble.message);
+    }
+    return td_case_close(comm, report, which->name, variant->name, &c, failed, err);
+}
+
+td_status td_adam_cases(td_comm *comm, const td_engine *engine, const td_case_report *report, td_error *err) {
+    static const td_adam_case *const tables[] = {td_adam_cases_formula, td_adam_cases_ranks, td_adam_cases_file};
+    char first[128] = "";
+    int all = 0;
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const td_adam_case *which = tables[t]; which->name; which++)
+            for (const td_adam_variant *v = td_adam_variants; v->name; v++) {
+                int failed;
+                td_status status = run_case(comm, engine, report, which, v, &failed, err);
+                if (status) return status;
+                if (failed && all++ == 0) snprintf(first, sizeof first, "%s, %s", which->name, v->name);
+            }
+    return all ? td_fail(err, TD_WRONG, "%d case%s of Adam failed, first: %s", all, all == 1 ? "" : "s", first) : TD_OK;
+}
