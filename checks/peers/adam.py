@@ -15,9 +15,7 @@ import argparse
 import ctypes as c
 import os
 import statistics
-import subprocess
 import sys
-import time
 
 try:
     import torch
@@ -25,6 +23,9 @@ except ImportError as missing:
     sys.exit(f"bench-gpu-adam: {missing}: the peers are PyTorch's, so python3 must have torch")
 if not torch.cuda.is_available():
     sys.exit("bench-gpu-adam: no GPU: not run, and not replaced by a CPU")
+
+sys.dont_write_bytecode = True
+from results import provenance, write  # needs torch
 
 LR, BETAS, EPS, DECAY = 1e-3, (0.9, 0.95), 1e-8, 0.1
 STEPS, CHECKED, ROUNDS, WARM, BYTES, BUSY_CYCLES = 3, 8, 25, 5, 28, 60_000_000
@@ -166,17 +167,6 @@ def copy_gb_per_s():
     return best
 
 
-def write(rows, path, header):
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    with open(path + ".tmp", "w") as f:
-        for k, v in header.items():
-            f.write(f"# {k}: {v}\n")
-        f.write(",".join(rows[0]) + "\n")
-        for r in rows:
-            f.write(",".join(str(x) for x in r.values()) + "\n")
-    os.replace(path + ".tmp", path)
-
-
 def main():
     parse = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parse.add_argument("library", nargs="?", default="build/libtandem.so")
@@ -185,11 +175,7 @@ def main():
     parse.add_argument("--count", type=int, default=1 << 29, help="parameters")
     parse.add_argument("--tensors", type=int, default=512)
     a = parse.parse_args()
-    driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True,
-                            text=True).stdout.split("\n")[0]
-    header = {"device": torch.cuda.get_device_name(0), "driver": driver,
-              "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "commit": a.commit,
-              "peers": f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}", "command": "make bench-gpu-adam"}
+    header = provenance(a.commit, "make bench-gpu-adam")
     print(", ".join(f"{k} {v}" for k, v in header.items()))
     sizes = [a.count // a.tensors] * a.tensors
     sizes[-1] += a.count - sum(sizes)

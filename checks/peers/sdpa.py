@@ -12,7 +12,6 @@ import argparse
 import ctypes as c
 import os
 import statistics
-import subprocess
 import sys
 import time
 import warnings
@@ -24,6 +23,9 @@ except ImportError as missing:
     sys.exit(f"bench-gpu-peers: {missing}: the peers are PyTorch's, so python3 must have torch")
 if not torch.cuda.is_available():
     sys.exit("bench-gpu-peers: no GPU: not run, and not replaced by a CPU")
+
+sys.dont_write_bytecode = True
+from results import provenance, write  # needs torch
 
 DTYPE = {"f32": (1, torch.float32), "bf16": (2, torch.bfloat16), "fp16": (3, torch.float16)}
 MASK = {"none": 0, "causal-top-left": 1}
@@ -232,20 +234,6 @@ def cases(quick):
     return found
 
 
-def write(rows, path, header):
-    columns = []
-    for r in rows:
-        columns += [k for k in r if k not in columns]
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    with open(path + ".tmp", "w") as f:
-        for k, v in header.items():
-            f.write(f"# {k}: {v}\n")
-        f.write(",".join(columns) + "\n")
-        for r in rows:
-            f.write(",".join(str(r.get(k, "")) for k in columns) + "\n")
-    os.replace(path + ".tmp", path)
-
-
 def main():
     parse = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parse.add_argument("library", nargs="?", default="build/libtandem.so")
@@ -256,11 +244,7 @@ def main():
     warnings.filterwarnings("ignore", category=UserWarning)  # why a peer cannot: said once, in its SKIP line
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
-    driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True,
-                            text=True).stdout.split("\n")[0]
-    header = {"device": torch.cuda.get_device_name(0), "driver": driver,
-              "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "commit": a.commit,
-              "peers": f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}", "command": "make bench-gpu-peers"}
+    header = provenance(a.commit, "make bench-gpu-peers")
     print(", ".join(f"{k} {v}" for k, v in header.items()))
     rows, failed = [], False
     tandem = Tandem(a.library)
