@@ -15,7 +15,7 @@ typedef struct td_lesson {
 } td_lesson;
 
 extern const td_lesson td_lesson_measure, td_lesson_roofline, td_lesson_online_softmax, td_lesson_flash_forward,
-    td_lesson_flash_backward;
+    td_lesson_flash_backward, td_lesson_sharded_adam;
 /* NULL-terminated, in order. */
 extern const td_lesson *const td_lessons[];
 
