@@ -22,11 +22,13 @@ td_status td_adam_truth_open(td_adam_truth *truth, td_dtype dtype, const td_toy_
     td_allocator allocator = td_plain_allocator();
     const td_engine engine = td_cpu_engine(&allocator);
     *truth = (td_adam_truth){.config = *config, .dtype = dtype};
+    for (int g = 0; g < TD_ADAM_GROUPS; g++) truth->group[g] = (td_adam_group){config->lr, config->weight_decay};
     return td_toy_open(&truth->toy, NULL, &engine, &td_adam_variant_alone, TD_F64, list, config, err);
 }
 
-static void widen(td_adam_truth *truth, int64_t k, double gradient, double lr, double decay, int64_t t) {
+static void widen(td_adam_truth *truth, int64_t k, double gradient, const td_adam_group *group, int decays, int64_t t) {
     const td_adam_config *c = &truth->config;
+    const double lr = group->lr, decay = decays ? group->weight_decay : 0;
     const double u = td_unit_roundoff(truth->dtype), u64 = td_unit_roundoff(TD_F64);
     const double norm = td_adam_norm(truth->toy.adam), clipped = c->max_norm > 0 && norm > c->max_norm;
     const double g = fabs(gradient) * (clipped ? c->max_norm / norm : 1);
@@ -41,6 +43,11 @@ static void widen(td_adam_truth *truth, int64_t k, double gradient, double lr, d
         1.01 * (relative * most + u * (4 * lr * decay * fabs(truth->old[k]) + most + fabs(truth->value[k])));
 }
 
+td_status td_adam_truth_set_group(td_adam_truth *truth, int group, double lr, double weight_decay, td_error *err) {
+    truth->group[group] = (td_adam_group){lr, weight_decay};
+    return td_adam_set_group(truth->toy.adam, group, lr, weight_decay, err);
+}
+
 td_status td_adam_truth_step(td_adam_truth *truth, const td_numbers sum, td_error *err) {
     td_toy *toy = &truth->toy;
     td_status status = td_toy_get_values(toy, truth->old, err);
@@ -50,7 +57,7 @@ td_status td_adam_truth_step(td_adam_truth *truth, const td_numbers sum, td_erro
     for (int i = 0; i < toy->n && !status; i++)
         for (int64_t k = toy->first[i]; k < toy->first[i] + toy->parameter[i].count; k++)
             if (!toy->parameter[i].frozen)
-                widen(truth, k, sum[k], truth->config.lr, toy->parameter[i].decay ? truth->config.weight_decay : 0,
+                widen(truth, k, sum[k], &truth->group[toy->parameter[i].group], toy->parameter[i].decay,
                       td_adam_steps(toy->adam));
     return status;
 }

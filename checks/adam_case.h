@@ -59,12 +59,14 @@ extern const td_adam_variant td_adam_variant_alone;
 typedef struct td_adam_truth {
     td_toy toy;
     td_adam_config config;
+    td_adam_group group[TD_ADAM_GROUPS];
     td_dtype dtype;
     td_numbers value, m, v, magnitude;             /* Σ of m's terms' magnitudes */
     td_numbers value_bound, m_bound, v_bound, old; /* old: values before the step */
 } td_adam_truth;
 td_status td_adam_truth_open(td_adam_truth *truth, td_dtype dtype, const td_toy_parameter *list,
                              const td_adam_config *config, td_error *err);
+td_status td_adam_truth_set_group(td_adam_truth *truth, int group, double lr, double weight_decay, td_error *err);
 td_status td_adam_truth_step(td_adam_truth *truth, const td_numbers sum, td_error *err);
 
 /* Values, and states where owned, within the truth's bounds; notes the first that is not. */
@@ -89,6 +91,10 @@ typedef struct td_adam_fixture {
     int steps, exact;
     double (*value)(int64_t element);
     double (*gradient)(int64_t element, int step);
+    struct {
+        int step, group; /* before that step; 0 = no more changes */
+        double lr, decay;
+    } change[3];
 } td_adam_fixture;
 void td_adam_fill(td_numbers x, const td_toy *toy, double (*value)(int64_t element));
 void td_adam_fill_gradients(td_numbers x, const td_toy *toy, double (*gradient)(int64_t element, int step), int step);

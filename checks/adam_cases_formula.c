@@ -21,7 +21,14 @@ static td_status follow(pair *p, td_case *c, td_comm *comm, const td_engine *eng
     td_adam_fill(x, &p->toy, f->value);
     status = td_toy_set_values(&p->toy, x, err);
     if (!status) status = td_toy_set_values(&p->truth.toy, x, err);
-    for (int t = 1; t <= f->steps && !status; t++) {
+    for (int t = 1, next = 0; t <= f->steps && !status; t++) {
+        for (; next < 3 && f->change[next].step == t && !status; next++) {
+            const int group = f->change[next].group;
+            const double lr = f->change[next].lr, decay = f->change[next].decay;
+            status = td_adam_set_group(p->toy.adam, group, lr, decay, err);
+            if (!status) status = td_adam_truth_set_group(&p->truth, group, lr, decay, err);
+        }
+        if (status) break;
         td_adam_fill_gradients(x, &p->toy, f->gradient, t);
         status = td_toy_step(&p->toy, x, f->exact, err);
         if (!status) status = td_adam_truth_step(&p->truth, x, err);
@@ -74,7 +81,7 @@ static double minus_lr(const td_toy *toy, int i, int64_t k) {
 static td_status first_step(td_case *c, td_comm *comm, const td_engine *engine, const td_adam_variant *variant,
                             td_dtype dtype, td_error *err) {
     const td_adam_fixture f = {
-        {.lr = 0.125, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-30}, td_toy_19, 1, 1, zero, both_signs};
+        {.lr = 0.125, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-30}, td_toy_19, 1, 1, zero, both_signs, {{0, 0, 0, 0}}};
     pair p;
     td_status status = follow(&p, c, comm, engine, variant, dtype, &f, err);
     return status ? status : expect_values(&p, c, minus_lr, err);
@@ -91,7 +98,8 @@ static double minus_half(const td_toy *toy, int i, int64_t k) {
 }
 static td_status epsilon(td_case *c, td_comm *comm, const td_engine *engine, const td_adam_variant *variant,
                          td_dtype dtype, td_error *err) {
-    const td_adam_fixture f = {{.lr = 1, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8}, td_toy_19, 1, 0, zero, tiny};
+    const td_adam_fixture f = {
+        {.lr = 1, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8}, td_toy_19, 1, 0, zero, tiny, {{0, 0, 0, 0}}};
     pair p;
     td_status status = follow(&p, c, comm, engine, variant, dtype, &f, err);
     return status ? status : expect_values(&p, c, minus_half, err);
@@ -104,8 +112,13 @@ static double decayed(const td_toy *toy, int i, int64_t k) {
 }
 static td_status decay(td_case *c, td_comm *comm, const td_engine *engine, const td_adam_variant *variant,
                        td_dtype dtype, td_error *err) {
-    const td_adam_fixture f = {
-        {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-30, .weight_decay = 0.1}, td_toy_19, 1, 1, one, always_one};
+    const td_adam_fixture f = {{.lr = 0.1, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-30, .weight_decay = 0.1},
+                               td_toy_19,
+                               1,
+                               1,
+                               one,
+                               always_one,
+                               {{0, 0, 0, 0}}};
     pair p;
     td_status status = follow(&p, c, comm, engine, variant, dtype, &f, err);
     return status ? status : expect_values(&p, c, decayed, err);
@@ -133,7 +146,7 @@ static double written_out(const td_toy *toy, int i, int64_t k) {
 }
 static td_status three_steps(td_case *c, td_comm *comm, const td_engine *engine, const td_adam_variant *variant,
                              td_dtype dtype, td_error *err) {
-    const td_adam_fixture f = {three_config, td_toy_19, THREE, 1, zero, three_gradients};
+    const td_adam_fixture f = {three_config, td_toy_19, THREE, 1, zero, three_gradients, {{0, 0, 0, 0}}};
     pair p;
     td_status status = follow(&p, c, comm, engine, variant, dtype, &f, err);
     return status ? status : expect_values(&p, c, written_out, err);
@@ -148,8 +161,13 @@ static double three_four(int64_t k, int t) {
 static td_status clip(td_case *c, td_comm *comm, const td_engine *engine, const td_adam_variant *variant,
                       td_dtype dtype, td_error *err) {
     static const td_toy_parameter two[] = {{1, 0, 0, 0}, {1, 0, 1, 0}, {-1, 0, 0, 0}};
-    const td_adam_fixture f = {
-        {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .max_norm = 1}, two, 1, 1, zero, three_four};
+    const td_adam_fixture f = {{.lr = 0.1, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .max_norm = 1},
+                               two,
+                               1,
+                               1,
+                               zero,
+                               three_four,
+                               {{0, 0, 0, 0}}};
     pair p;
     td_numbers m, v;
     td_status status = follow(&p, c, comm, engine, variant, dtype, &f, err);
@@ -180,17 +198,40 @@ static td_status clip_often(td_case *c, td_comm *comm, const td_engine *engine, 
         3,
         1,
         one,
-        sometimes_large};
+        sometimes_large,
+        {{0, 0, 0, 0}}};
     pair p;
     td_status status = follow(&p, c, comm, engine, variant, dtype, &f, err);
     if (!status) td_toy_close(&p.toy), td_toy_close(&p.truth.toy);
     return status;
 }
 
-const td_adam_case td_adam_cases_formula[] = {{"O1 first step", first_step},
-                                              {"O1 epsilon outside the root", epsilon},
-                                              {"O2 decoupled decay", decay},
-                                              {"O3 three steps", three_steps},
-                                              {"O5 clip by the global norm", clip},
-                                              {"O5 clip in some steps", clip_often},
-                                              {NULL, NULL}};
+/* O6: two groups, each with its rate, one of which changes on the way. The same gradient twice leaves m̂ = g, v̂ = g²:
+ * each step is lr again. Group 0: 1/8 and 1/32; group 1: 1/4 and 1/4. */
+static double same_twice(int64_t k, int t) {
+    (void)t;
+    return 1 + 0.5 * (double)k;
+}
+static double by_group(const td_toy *toy, int i, int64_t k) {
+    (void)k;
+    return toy->parameter[i].frozen ? 0 : toy->parameter[i].group ? -0.5 : -0.15625;
+}
+static td_status groups(td_case *c, td_comm *comm, const td_engine *engine, const td_adam_variant *variant,
+                        td_dtype dtype, td_error *err) {
+    const td_adam_fixture f = {{.lr = 0.125, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-30},
+                               td_toy_19,
+                               2,
+                               1,
+                               zero,
+                               same_twice,
+                               {{1, 1, 0.25, 0}, {2, 0, 0.03125, 0}}};
+    pair p;
+    td_status status = follow(&p, c, comm, engine, variant, dtype, &f, err);
+    return status ? status : expect_values(&p, c, by_group, err);
+}
+
+const td_adam_case td_adam_cases_formula[] = {
+    {"O1 first step", first_step},         {"O1 epsilon outside the root", epsilon},
+    {"O2 decoupled decay", decay},         {"O3 three steps", three_steps},
+    {"O5 clip by the global norm", clip},  {"O5 clip in some steps", clip_often},
+    {"O6 groups and their rates", groups}, {NULL, NULL}};

@@ -10,6 +10,7 @@
 #include "tandem/tensor.h"
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -52,6 +53,11 @@ static inline td_status thread_barrier(thread_rank *r, const char *label, td_err
     if (!w->broken && ++w->waiting == w->ranks) {
         w->waiting = 0, w->round++;
         pthread_cond_broadcast(&w->all_here);
+    }
+    for (int turn = 0; turn < 100 && round == w->round && !w->broken; turn++) { /* cheaper than sleeping at once */
+        pthread_mutex_unlock(&w->lock);
+        sched_yield();
+        pthread_mutex_lock(&w->lock);
     }
     while (round == w->round && !w->broken)
         if (pthread_cond_timedwait(&w->all_here, &w->lock, &until)) w->broken = 1;
