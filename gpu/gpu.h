@@ -4,8 +4,8 @@
  * A rung stays within this subset, so that its very source also runs with no GPU:
  *   __global__, __device__, __forceinline__, __launch_bounds__, __restrict__, #pragma unroll; __shared__ arrays of
  *   fixed size; gridDim, blockIdx, blockDim, threadIdx, dim3; __syncthreads, __syncwarp; __shfl_sync,
- *   __shfl_xor_sync, __shfl_down_sync; __all_sync, __any_sync, __ballot_sync; atomicAdd on float and int; fmaf, fmaxf,
- *   fminf, fabsf, sqrtf, logf, INFINITY, NAN, isinf, isnan, min, max; and
+ *   __shfl_xor_sync, __shfl_down_sync; __all_sync, __any_sync, __ballot_sync, __popc; atomicAdd on float and int; fmaf,
+ * fmaxf, fminf, fabsf, sqrtf, expf, logf, erff, INFINITY, NAN, isinf, isnan, min, max; and
  * - TD_DYNAMIC_SHARED(float, tile): `tile` points at the block's dynamic shared memory, aligned to 16 bytes
  * - float4 td_load4(const float *), void td_store4(float *, float4): one access of 16 bytes, to an address that is a
  *   multiple of 16. (A plain float4 copy is four accesses to the emulator.)

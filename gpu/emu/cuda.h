@@ -79,6 +79,10 @@ static __forceinline__ int __all_sync(unsigned mask, int value, int line = __bui
     return td_emulated_ballot(mask, value, line) == mask;
 }
 
+static __forceinline__ int __popc(unsigned bits) {
+    return __builtin_popcount(bits);
+}
+
 template <typename T> static __forceinline__ T td_emulated_take(unsigned mask, T value, int source, int line) {
     static_assert(sizeof value <= 8, "a shuffle moves up to 8 bytes");
     uint64_t bits = 0;

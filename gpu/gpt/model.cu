@@ -8,15 +8,6 @@
 #include "gpt.h"
 #include <string.h>
 
-static td_status on_this(const td_device **out, td_error *err) {
-#ifdef TD_EMULATE
-    *out = td_emulated_device(err);
-#else
-    *out = td_cuda_device(err);
-#endif
-    return *out ? TD_OK : TD_NO_DEVICE;
-}
-
 /* Hand out the next `bytes` of a tag's memory, at a multiple of 256. Before the memory exists this only counts. */
 static void *take(td_gpu_gpt *g, td_tag tag, size_t bytes) {
     g->used[tag] = (g->used[tag] + 255) & ~(size_t)255;
@@ -157,11 +148,10 @@ static td_status supported(const td_gpt_config *c, td_dtype products, int64_t B_
 extern "C" td_status TD_GPU(model)(td_model *out, const td_gpt_config *config, td_dtype products, int64_t B_max,
                                    uint64_t seed, const td_allocator *allocator, td_error *err) {
     *out = {};
-    const td_device *device;
     td_status s;
-    if ((s = td_gpt_validate(config, B_max, err)) || (s = supported(config, products, B_max, err)) ||
-        (s = on_this(&device, err)))
-        return s;
+    if ((s = td_gpt_validate(config, B_max, err)) || (s = supported(config, products, B_max, err))) return s;
+    const td_device *device = TD_GPU(device)(err);
+    if (!device) return TD_NO_DEVICE;
     td_gpu_gpt *g = (td_gpu_gpt *)calloc(1, sizeof *g);
     if (!g) return td_fail(err, TD_NO_MEMORY, "model: no memory on the host");
     g->config = *config, g->device = device, g->layers = &TD_GPU(gpt_layers), g->factor = products;

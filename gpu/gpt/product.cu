@@ -11,11 +11,7 @@ struct td_products {
 
 td_status TD_GPU(products_new)(td_products **out, void *workspace, size_t bytes, td_error *err) {
     *out = NULL;
-#ifdef TD_EMULATE
-    const td_device *device = td_emulated_device(err);
-#else
-    const td_device *device = td_cuda_device(err);
-#endif
+    const td_device *device = TD_GPU(device)(err);
     if (!device) return TD_NO_DEVICE;
     td_products *p = (td_products *)calloc(1, sizeof *p);
     if (!p) return td_fail(err, TD_NO_MEMORY, "products: no memory");

@@ -45,15 +45,15 @@ static void assert_caught(const char *name, const td_gpt_layers *wrong) {
     cr_expect(right <= 1 && !(worst <= 1), "%s: err/tol %g, of the wrong one %g", name, right, worst);
 }
 
-/* Host copies of the emulator's arrays. */
-static float *copied(const float *from, int64_t count) {
-    float *copy = malloc((size_t)count * sizeof *copy);
+/* A host copy of `count` numbers of 4 bytes in the emulator's memory; and back, the copy freed. */
+static void *copied(const void *from, int64_t count) {
+    void *copy = malloc((size_t)count * sizeof(float));
     cr_assert_not_null(copy);
-    cr_assert_eq(td_emulated_device(NULL)->download(copy, from, (size_t)count * sizeof *copy, NULL), TD_OK);
+    cr_assert_eq(td_emulated_device(NULL)->download(copy, from, (size_t)count * sizeof(float), NULL), TD_OK);
     return copy;
 }
-static void put_back(float *to, float *copy, int64_t count) {
-    cr_assert_eq(td_emulated_device(NULL)->upload(to, copy, (size_t)count * sizeof *copy, NULL), TD_OK);
+static void put_back(void *to, void *copy, int64_t count) {
+    cr_assert_eq(td_emulated_device(NULL)->upload(to, copy, (size_t)count * sizeof(float), NULL), TD_OK);
     free(copy);
 }
 
@@ -101,7 +101,7 @@ static td_status product_in_tf32(td_products *products, const td_product *p, td_
     for (int64_t k = 0; k < p->m * p->k; k++) a[k] = td_to_tf32(a[k]);
     const td_allocator *allocator = &td_emulated_device(NULL)->allocator;
     rounded.A = allocator->alloc(allocator->context, (size_t)(p->m * p->k) * sizeof *a, TD_MEM_DATA);
-    put_back((float *)rounded.A, a, p->m * p->k);
+    put_back((void *)rounded.A, a, p->m * p->k);
     td_status s = td_emulated_gpt_layers.product(products, &rounded, err);
     allocator->free(allocator->context, (void *)rounded.A);
     return s;
@@ -116,9 +116,9 @@ static td_status tokens_seen_once(float *dtoken, float *dposition, const float *
 static td_status uncounted_targets_counted(float *loss, void *z, td_dtype factor, const float *bias,
                                            const int32_t *targets, int64_t N, int64_t vocab, void *stream,
                                            td_error *err) {
-    int32_t *copy = (int32_t *)copied((const float *)targets, N);
+    int32_t *copy = copied(targets, N);
     for (int64_t n = 0; n < N; n++) copy[n] = copy[n] < 0 ? 0 : copy[n];
-    put_back((float *)targets, (float *)copy, N);
+    put_back((int32_t *)targets, copy, N);
     return td_emulated_gpt_layers.cross_entropy(loss, z, factor, bias, targets, N, vocab, stream, err);
 }
 
