@@ -88,9 +88,9 @@ td_status td_board_compare(const td_board *board, const td_work *work, td_error 
     return TD_OK;
 }
 
-int td_board_complete(const td_board *board, const td_work *work) {
+int td_board_complete(const td_board *board, const td_work *work, int unseen) {
     for (int r = 0; r < board->ranks; r++)
-        if (!board->slot[r] || atomic_load(&board->slot[r]->entered) < work->number) return 0;
+        if (board->slot[r] ? atomic_load(&board->slot[r]->entered) < work->number : !unseen) return 0;
     return 1;
 }
 
@@ -108,7 +108,9 @@ static int whereabouts(const td_board *board, int r, const td_board_entry *mine,
     char what[128] = "a collective";
     if (known) say(&its, what, sizeof what);
     int ended = atomic_load(&slot->ended);
-    if (ended)
+    if (ended == 2 && left < entered)
+        snprintf(out, size, "rank %d failed in %s", r, what);
+    else if (ended)
         snprintf(out, size, ended == 2 ? "rank %d has failed" : "rank %d has ended", r);
     else if (entered == 0)
         snprintf(out, size, "rank %d has started none", r);

@@ -41,8 +41,8 @@ int td_board_saying(const td_board *board, const char *message);
 /* TD_WRONG, naming both, if a rank entered the same collective with another label, size or kind. Between two ranks that
  * enter before they compare, one at least sees the other. */
 td_status td_board_compare(const td_board *board, const td_work *work, td_error *err);
-/* All ranks are seen to have come to it. */
-int td_board_complete(const td_board *board, const td_work *work);
+/* Have all ranks come to it? What is said of one that this rank cannot see is `unseen`. */
+int td_board_complete(const td_board *board, const td_work *work, int unseen);
 /* TD_WRONG: this rank has waited for `work` for so long; what are the others at? */
 td_status td_board_hang(const td_board *board, const td_work *work, double seconds, td_error *err);
 

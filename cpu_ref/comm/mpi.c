@@ -28,15 +28,14 @@ static td_status start(td_comm *comm, const td_call *call, td_work **work, td_er
 static void find_hang(td_mpi *mpi) {
     td_work *head = td_mpi_head(mpi);
     if (!head || !head->begun) return;
-    double waited = td_now() - head->start;
-    if (waited < mpi->comm->limit) return;
-    if (td_board_complete(&mpi->board, head)) {
-        double slow = 10 * mpi->comm->limit;
-        if (head->link.beta > 0) slow += td_mpi_simulated_seconds(mpi, head);
-        if (waited < slow) return;
+    double limit = mpi->comm->limit;
+    if (td_board_complete(&mpi->board, head, 0)) {
+        limit *= 10;
+        if (head->link.beta > 0) limit += td_mpi_simulated_seconds(mpi, head);
     }
+    if (td_now() - head->start < limit) return;
     mpi->broken = 1;
-    td_board_hang(&mpi->board, head, waited, &mpi->error);
+    td_board_hang(&mpi->board, head, limit, &mpi->error);
 }
 
 static td_status await(td_comm *comm, td_work *work, td_error *err) {
@@ -229,6 +228,7 @@ td_status td_comm_mpi(td_comm **out, td_error *err) {
     *mpi = (td_mpi){.comm = comm, .piece = INT_MAX, .ours = ours};
     MPI_Comm_dup(MPI_COMM_WORLD, &mpi->world);
     MPI_Comm_set_errhandler(mpi->world, MPI_ERRORS_RETURN);
+    if (ours) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* to which some faults are laid */
     MPI_Comm_rank(mpi->world, &comm->rank);
     MPI_Comm_size(mpi->world, &comm->ranks);
     status = hang_board(mpi, err);

@@ -60,10 +60,12 @@ static td_status run(const td_arguments *arguments, td_world *world, td_error *e
     int64_t counts[8], piece, trust;
     int n;
     fault what = NONE;
+    td_link link;
     td_status status = td_argument_ints(arguments, "count", 0, 100000000, counts, 8, &n, err);
     if (status == TD_OK) status = td_argument_int(arguments, "piece", 0, INT32_MAX, &piece, err);
     if (status == TD_OK) status = td_argument_int(arguments, "trust", 0, 1, &trust, err);
     if (status == TD_OK) status = read_fault(arguments, &what, err);
+    if (status == TD_OK) status = td_world_link(arguments, &link, err);
     if (status) return status;
     world->comm->host->trusting = (int)trust;
     if (piece) td_comm_mpi_piece(world->comm->host, piece);
@@ -72,7 +74,8 @@ static td_status run(const td_arguments *arguments, td_world *world, td_error *e
         fflush(stdout);
         return with_fault(world, what, err);
     }
-    return td_check_collectives(world, counts, n, err);
+    status = td_check_comm_promises(world, link, err);
+    return status ? status : td_check_collectives(world, counts, n, err);
 }
 
 const td_rank_task td_rank_comm = {"comm", "every collective, its results bit for bit", options, run};

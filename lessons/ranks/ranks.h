@@ -23,6 +23,9 @@ typedef struct td_world {
         "beta", "0", "bytes a second: 2GB/s, 0 = no simulated link", "simulated link: bandwidth"                       \
     }
 
+/* The link of ALPHA and BETA; {0, 0} = none is simulated. The world simulates it already. */
+td_status td_world_link(const td_arguments *arguments, td_link *link, td_error *err);
+
 typedef struct td_rank_task {
     const char *name, *summary;
     const td_option *options;

@@ -24,7 +24,7 @@ static td_status read_device(const td_arguments *arguments, td_backend *backend,
     return td_fail(err, TD_BAD_PARAM, "DEVICE=%s: must be cpu or gpu", td_shown(device, shown, sizeof shown));
 }
 
-static td_status read_link(const td_arguments *arguments, td_link *link, td_error *err) {
+td_status td_world_link(const td_arguments *arguments, td_link *link, td_error *err) {
     td_status status = td_parse_seconds("alpha", td_argument_text(arguments, "alpha"), &link->alpha, err);
     if (status == TD_OK) status = td_parse_rate("beta", td_argument_text(arguments, "beta"), &link->beta, err);
     if (status) return status;
@@ -59,7 +59,7 @@ td_status td_world_open(td_world *world, td_comm *host, const td_arguments *argu
     td_link link;
     *world = (td_world){.comm = host};
     td_status status = read_device(arguments, &backend, err);
-    if (status == TD_OK) status = read_link(arguments, &link, err);
+    if (status == TD_OK) status = td_world_link(arguments, &link, err);
     if (status) return status;
     status = backend == TD_CUDA ? open_gpu(world, host, err) : open_cpu(world, err);
     if (status == TD_OK && link.beta > 0) status = world->comm->simulate(world->comm, link, err);
