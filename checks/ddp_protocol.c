@@ -218,7 +218,7 @@ static const char *other_plans(td_rig *rig, const td_ddp_trial *t, const td_ddp_
 const td_ddp_case td_ddp_protocol_cases[] = {
     {"D3 not finite", not_finite, 0},
     {"D5 late rank", late_rank, 0},
-    {"D5 refilled", refilled, 1},
+    {"D5 refilled", refilled, 0},
     {"D6 accumulated", accumulated, 1},
     {"D6 stale count", omitted_then_used, 1},
     {"D6 misused", misused, 1},

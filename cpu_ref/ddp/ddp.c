@@ -86,7 +86,8 @@ static td_status prepare(td_ddp *ddp, const td_ddp_config *config, td_error *err
     ddp->member = calloc(n, sizeof *ddp->member);
     ddp->bucket_of = calloc(n, sizeof *ddp->bucket_of);
     ddp->left = calloc(n, sizeof *ddp->left);
-    if (!ddp->bucket || !ddp->member || !ddp->bucket_of || !ddp->left)
+    ddp->prints = calloc(2 * n, sizeof *ddp->prints);
+    if (!ddp->bucket || !ddp->member || !ddp->bucket_of || !ddp->left || !ddp->prints)
         return td_fail(err, TD_NO_MEMORY, "plan: no memory for %d parameters", ddp->parameters);
     if ((status = ddp->scheme->plan(ddp, err))) return status;
     return place_buckets(ddp, err);
@@ -114,7 +115,7 @@ void td_ddp_delete(td_ddp *ddp) {
     if (!ddp) return;
     for (int k = 0; k < ddp->buckets; k++) td_ddp_await(ddp, k, NULL);
     if (ddp->packed) ddp->engine.allocator.free(ddp->engine.allocator.context, ddp->packed);
-    free(ddp->bucket), free(ddp->member), free(ddp->bucket_of), free(ddp->left);
+    free(ddp->bucket), free(ddp->member), free(ddp->bucket_of), free(ddp->left), free(ddp->prints);
     free(ddp);
 }
 

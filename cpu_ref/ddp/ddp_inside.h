@@ -31,6 +31,7 @@ struct td_ddp {
     int *member;    /* parameters by bucket, in the order of the plan */
     int members;    /* placed so far */
     int *bucket_of; /* of each parameter; −1: frozen */
+    double *prints; /* two a bucket: by which ranks compare their plans */
     void *packed;   /* the packed buckets' memory, in the engine's */
 
     int begun; /* between begin and the end of finish */

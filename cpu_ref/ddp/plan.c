@@ -1,6 +1,5 @@
 /* Which parameters share an all-reduce, and whether all ranks have the same answer. */
 #include "ddp_inside.h"
-#include <stdlib.h>
 #include <string.h>
 
 td_dtype td_ddp_link_dtype(td_dtype gradient) {
@@ -76,13 +75,8 @@ td_status td_ddp_compare_plans(td_ddp *ddp, td_status status, td_error *err) {
     if (counts[3] < 0) return td_fail(err, TD_WRONG, "plan: another rank refuses its own parameters");
     if (counts[0] != -counts[1]) return differs_at(ddp, 0, 0, err);
 
-    int most = (int)-counts[2];
-    double *prints = malloc((size_t)(2 * most + 1) * sizeof *prints);
-    double lacking = prints ? 0 : 1;
-    if ((agreed = td_comm_agree(ddp->comm, TD_MAX, &lacking, 1, "memory for the plan", err)) || lacking > 0) {
-        free(prints);
-        return agreed ? agreed : td_fail(err, TD_NO_MEMORY, "plan: no memory for %d buckets on some rank", most);
-    }
+    int most = (int)-counts[2]; /* buckets of any rank: at most one a parameter, so `prints` has room */
+    double *prints = ddp->prints;
     for (int k = 0; k < most; k++) {
         prints[2 * k] = fingerprint(ddp, k);
         prints[2 * k + 1] = -prints[2 * k];
@@ -90,6 +84,5 @@ td_status td_ddp_compare_plans(td_ddp *ddp, td_status status, td_error *err) {
     agreed = td_comm_agree(ddp->comm, TD_MIN, prints, 2 * most, "plan", err);
     for (int k = 0; !agreed && k < most; k++)
         if (prints[2 * k] != -prints[2 * k + 1]) agreed = differs_at(ddp, k, 1, err);
-    free(prints);
     return agreed;
 }
