@@ -24,7 +24,7 @@ quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 passed = $(foreach v,$(1),$(call quote,$v=$(value $v)))
 parameters = $(call passed,$(given))
 
-goals := all help list check ranks check-gpu check-gpu-model sanitize-gpu count-gpu sweep resources bench bench-cpu \
+goals := all help list check ranks check-ranks check-gpu check-gpu-model sanitize-gpu count-gpu sweep resources bench bench-cpu \
 	bench-gpu-peers bench-gpu-adam bench-gpu-model check-gpu-ranks bench-gpu-ranks record-gpu test lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
@@ -56,6 +56,8 @@ count-gpu: all ## the emulator's counted sectors beside those that the GPU's cou
 # RANKS= starts them; other variables are the task's.
 ranks: all ## what ranks do together, under mpirun: make ranks TASK=comm RANKS=4
 	$(tandem) ranks $(if $(TASK),$(call quote,$(TASK))) $(call passed,$(filter-out TASK,$(given)))
+check-ranks: all ## every scheme of data parallelism and sharding of Adam on CPU ranks: make check-ranks RANKS=4
+	$(tandem) ranks check $(if $(filter RANKS,$(given)),,RANKS=4) $(parameters)
 check-gpu-ranks: all ## GPU ranks, one a GPU of this host: collectives, data parallelism, sharded Adam
 	@$(if $(RANKS),RANKS=$(call quote,$(RANKS)) )sh checks/peers/gpu_ranks.sh check $(BUILD)/tandem
 sweep: all ## error against block size, into a CSV

@@ -21,7 +21,7 @@ typedef struct td_rig {
     int n;
     void *gradients, *reduced;
     double worst; /* err/tol so far; ∞ where something went wrong, and note says what */
-    char note[TD_CASE_NOTE];
+    char note[160];
 } td_rig;
 
 /* What rank `rank` has in element k of parameter i's gradient. */

@@ -1,0 +1,60 @@
+/* tandem ranks check under mpirun: every scheme passes every case on 1, 2, 3, 4 and 8 ranks. */
+#include "../../checks/launch.h"
+#include "../../checks/record.h"
+#include "../support.h"
+#include <math.h>
+
+static void check(int ranks) {
+    char folder[64], out[PATH_MAX + 8];
+    td_launched got;
+    td_error err = {0};
+    td_record *rows;
+    support_folder(folder);
+    snprintf(out, sizeof out, "OUT=%s", support_path(folder, "check.csv"));
+    td_status launched =
+        td_launch_ranks(ranks, NULL, (const char *const[]){"check", "LARGE=4MiB", out, NULL}, 100, &got, &err);
+    if (launched == TD_UNSUPPORTED) cr_skip_test("SKIP: %s", err.message);
+    cr_assert_eq(launched, TD_OK, "%s", err.message);
+    cr_assert_eq(got.status, 0, "%d ranks: %s%s", ranks, got.out, got.err);
+    cr_assert_eq(td_record_read_csv(&rows, support_path(folder, "check.csv"), &err), TD_OK, "%s", err.message);
+    int schemes[4] = {0};
+    static const char *const names[] = {"naive", "flat", "overlapped", "bucketed"};
+    for (int i = 0; i < td_record_rows(rows); i++) {
+        const char *verdict = td_record_get_text(rows, i, "verdict"), *variant = td_record_get_text(rows, i, "variant");
+        int skipped = !strcmp(verdict, "SKIP");
+        cr_expect(skipped ? ranks == 1 : !strcmp(verdict, "PASS"), "%d ranks: %s, %s: %s", ranks,
+                  td_record_get_text(rows, i, "case"), variant, verdict);
+        cr_expect(skipped || td_record_get(rows, i, "err_over_tol") <= 1);
+        cr_expect_eq(td_record_get(rows, i, "ranks"), ranks);
+        for (int s = 0; s < 4; s++) schemes[s] += !strcmp(variant, names[s]) && !skipped;
+    }
+    for (int s = 0; s < 4; s++) cr_expect_eq(schemes[s], ranks == 1 ? 20 : 21, "%s: %d cases", names[s], schemes[s]);
+    td_record_delete(rows);
+    td_launched_free(&got);
+    support_folder_remove(folder);
+}
+
+Test(ranks_check, one_rank) {
+    check(1);
+}
+
+Test(ranks_check, two_and_three_ranks) {
+    check(2);
+    check(3);
+}
+
+Test(ranks_check, four_ranks) {
+    check(4);
+}
+
+Test(ranks_check, eight_ranks) {
+    check(8);
+}
+
+Test(ranks_check, refuses_what_it_cannot_use) {
+    support_result result;
+    support_tandem(NULL, &result, "ranks", "check", "LARGE=3");
+    support_refused(&result, 2, "LARGE");
+    support_tandem(NULL, &result, "ranks", "check", "OUT=/nowhere/else/check.csv/");
+    cr_expect_neq(result.status, 0);
+}
