@@ -27,7 +27,7 @@ static void check(int ranks) {
                   td_record_get_text(rows, i, "case"), variant, verdict);
         cr_expect(skipped || td_record_get(rows, i, "err_over_tol") <= 1);
         cr_expect_eq(td_record_get(rows, i, "ranks"), ranks);
-        int adam = td_record_get_text(rows, i, "case")[0] == 'O';
+        int adam = i >= 4 * 21; /* the schemes' rows come first */
         of_adam += adam;
         for (int s = 0; s < 4; s++) schemes[s] += !adam && !skipped && !strcmp(variant, names[s]);
     }
