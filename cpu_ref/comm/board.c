@@ -19,23 +19,23 @@ void td_board_leave(const td_board *board, const td_work *work) {
     atomic_store(&board->slot[board->rank]->left, work->number);
 }
 
-void td_board_end(const td_board *board, int how, const char *message) {
+void td_board_end(const td_board *board, td_rank_state state, const char *message) {
     td_board_slot *slot = board->slot[board->rank];
     if (message) snprintf(slot->message, sizeof slot->message, "%s", message);
-    atomic_store(&slot->ended, how);
+    atomic_store(&slot->state, (int)state);
 }
 
-int td_board_all_ended(const td_board *board) {
+int td_board_any(const td_board *board, td_rank_state state) {
     for (int r = 0; r < board->ranks; r++)
-        if (board->slot[r] && !atomic_load(&board->slot[r]->ended)) return 0;
-    return 1;
+        if (board->slot[r] && atomic_load(&board->slot[r]->state) == (int)state) return 1;
+    return 0;
 }
 
 int td_board_saying(const td_board *board, const char *message) {
     int saying = 0;
     for (int r = 0; r < board->ranks; r++) {
         td_board_slot *slot = board->slot[r];
-        if (!slot || atomic_load(&slot->ended) != 2 || strcmp(slot->message, message) != 0) continue;
+        if (!slot || atomic_load(&slot->state) < TD_RANK_FAILED || strcmp(slot->message, message) != 0) continue;
         if (r < board->rank) return 0;
         saying++;
     }
@@ -107,11 +107,11 @@ static int whereabouts(const td_board *board, int r, const td_board_entry *mine,
     if (known && left < entered && entered == mine->number && same(mine, &its)) return 0;
     char what[128] = "a collective";
     if (known) say(&its, what, sizeof what);
-    int ended = atomic_load(&slot->ended);
-    if (ended == 2 && left < entered)
+    int state = atomic_load(&slot->state);
+    if (state >= TD_RANK_FAILED && left < entered)
         snprintf(out, size, "rank %d failed in %s", r, what);
-    else if (ended)
-        snprintf(out, size, ended == 2 ? "rank %d has failed" : "rank %d has ended", r);
+    else if (state)
+        snprintf(out, size, state == TD_RANK_LEFT ? "rank %d has ended" : "rank %d has failed", r);
     else if (entered == 0)
         snprintf(out, size, "rank %d has started none", r);
     else if (left < entered)

@@ -18,10 +18,14 @@ typedef struct td_board_entry {
     char label[48];
 } td_board_entry;
 
+/* How a rank stands: at work; gone in good order; failed, its message in the slot; and that message told to the user.
+ */
+typedef enum td_rank_state { TD_RANK_WORKS = 0, TD_RANK_LEFT, TD_RANK_FAILED, TD_RANK_TOLD } td_rank_state;
+
 /* All zero: has begun nothing. */
 typedef struct td_board_slot {
     _Atomic int64_t entered, left; /* the last collective's number */
-    _Atomic int ended;             /* 1: has left the world; 2: has failed, and `message` stands */
+    _Atomic int state;             /* td_rank_state */
     char message[sizeof((td_error *)0)->message];
     td_board_entry entry[TD_BOARD_MEMORY]; /* of collective k: entry[k % TD_BOARD_MEMORY] */
 } td_board_slot;
@@ -33,9 +37,10 @@ typedef struct td_board {
 
 void td_board_enter(const td_board *board, const td_work *work);
 void td_board_leave(const td_board *board, const td_work *work);
-/* This rank is done: 1, or 2 with a message (else NULL). */
-void td_board_end(const td_board *board, int how, const char *message);
-int td_board_all_ended(const td_board *board);
+/* This rank stands so from now on, with a message if it has failed (else NULL). */
+void td_board_end(const td_board *board, td_rank_state state, const char *message);
+/* Does any rank that this one sees stand so? */
+int td_board_any(const td_board *board, td_rank_state state);
 /* How many have failed with just this message; 0 if a lower rank than this one has. */
 int td_board_saying(const td_board *board, const char *message);
 /* TD_WRONG, naming both, if a rank entered the same collective with another label, size or kind. Between two ranks that

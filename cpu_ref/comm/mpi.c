@@ -108,7 +108,7 @@ static void free_all(td_comm *comm) {
  */
 static void destroy(td_comm *comm) {
     td_mpi *mpi = comm->state;
-    td_board_end(&mpi->board, 1, NULL);
+    td_board_end(&mpi->board, TD_RANK_LEFT, NULL);
     stop_thread(mpi);
     if (mpi->broken) return;
     MPI_Win_free(&mpi->window);
@@ -118,17 +118,24 @@ static void destroy(td_comm *comm) {
     free_all(comm);
 }
 
-int td_comm_mpi_failed(td_comm *comm, const char *message) {
-    td_mpi *mpi = comm->state;
-    td_board *board = &mpi->board;
-    td_board_end(board, 2, message);
+/* No longer than a second. */
+static void wait_while_any(const td_board *board, td_rank_state state) {
     const struct timespec nap = {0, 5 * 1000 * 1000};
-    for (double until = td_now() + 1; td_now() < until && !td_board_all_ended(board);) nanosleep(&nap, NULL);
+    for (double until = td_now() + 1; td_now() < until && td_board_any(board, state);) nanosleep(&nap, NULL);
+}
+
+int td_comm_mpi_failed(td_comm *comm, const char *message) {
+    const td_board *board = &((td_mpi *)comm->state)->board;
+    td_board_end(board, TD_RANK_FAILED, message);
+    wait_while_any(board, TD_RANK_WORKS);
     return td_board_saying(board, message);
 }
 
 void td_comm_mpi_abandon(td_comm *comm, int status) {
-    stop_thread(comm->state);
+    td_mpi *mpi = comm->state;
+    td_board_end(&mpi->board, TD_RANK_TOLD, NULL);
+    wait_while_any(&mpi->board, TD_RANK_FAILED);
+    stop_thread(mpi);
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 

@@ -7,7 +7,8 @@
 /* This rank has failed with `message`. Waits until all ranks of this host have failed or ended too, but no longer than
  * a second; then tells how many of them say just the same: 0 if a lower one does, which is to print it. */
 int td_comm_mpi_failed(td_comm *comm, const char *message);
-/* End all ranks of the job, on every host, with this status. Does not return. Only main calls it. */
+/* It has been told to the user. End all ranks of the job, on every host, with this status, as soon as the others that
+ * failed have had their say. Does not return. Only main calls it. */
 void td_comm_mpi_abandon(td_comm *comm, int status);
 /* No call of MPI is given more than `count` elements (at first INT_MAX): for tests of what is beyond. */
 void td_comm_mpi_piece(td_comm *comm, int64_t count);

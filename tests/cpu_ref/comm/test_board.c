@@ -55,14 +55,14 @@ Test(comm_board, those_who_ended_failed_never_began_or_are_unseen) {
     hang_up(&h);
     td_work one = bucket(1, "a", 1);
     td_board_enter(&h.board[0], &one);
-    td_board_end(&h.board[1], 1, NULL);
-    td_board_end(&h.board[2], 2, "no memory");
+    td_board_end(&h.board[1], TD_RANK_LEFT, NULL);
+    td_board_end(&h.board[2], TD_RANK_FAILED, "no memory");
     h.by_rank[3] = NULL;
     td_board_hang(&h.board[0], &one, 0.5, &err);
     cr_assert_str_eq(err.message,
                      "rank 0 of 4 waits 0.5 s for all-reduce 1 'a' (4 bytes); rank 1 has ended; rank 2 has "
                      "failed; rank 3 is on another host, unseen");
-    cr_assert_not(td_board_all_ended(&h.board[0]), "this rank has not");
+    cr_assert(td_board_any(&h.board[0], TD_RANK_WORKS), "this rank does");
     cr_assert_not(td_board_complete(&h.board[0], &one, 0));
     h.by_rank[3] = &h.slots[3];
     td_board_hang(&h.board[0], &one, 0.5, &err);
@@ -70,12 +70,14 @@ Test(comm_board, those_who_ended_failed_never_began_or_are_unseen) {
     td_board_enter(&h.board[2], &one);
     td_board_hang(&h.board[0], &one, 0.5, &err);
     cr_assert(strstr(err.message, "rank 2 waits too"), "it failed while it waited: %s", err.message);
-    td_board_end(&h.board[0], 2, "no memory");
-    td_board_end(&h.board[3], 2, "another message");
-    cr_assert(td_board_all_ended(&h.board[0]));
+    td_board_end(&h.board[0], TD_RANK_FAILED, "no memory");
+    td_board_end(&h.board[3], TD_RANK_FAILED, "another message");
+    cr_assert_not(td_board_any(&h.board[0], TD_RANK_WORKS));
     cr_assert_eq(td_board_saying(&h.board[0], "no memory"), 2);
     cr_assert_eq(td_board_saying(&h.board[2], "no memory"), 0, "rank 0 says it");
     cr_assert_eq(td_board_saying(&h.board[3], "another message"), 1);
+    td_board_end(&h.board[0], TD_RANK_TOLD, NULL);
+    cr_assert_eq(td_board_saying(&h.board[2], "no memory"), 0, "rank 0 has said it");
     free(h.slots);
 }
 
