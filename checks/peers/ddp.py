@@ -14,9 +14,7 @@ import csv
 import os
 import socket
 import statistics
-import subprocess
 import sys
-import time
 
 try:
     import torch
@@ -27,9 +25,10 @@ try:
     from torch.nn.attention import SDPBackend, sdpa_kernel
 except ImportError as missing:
     sys.exit(f"bench-gpu-ranks: {missing}: the peer is PyTorch's, so python3 must have torch")
+from results import provenance, write  # needs torch
 
 CAPS_MB = (1, 5, 25, 100, 1000)
-WARMUP, ROUNDS, MOST_REPEATS = 5, 7, 20
+WARMUP, ROUNDS, MOST_REPEATS = 5, 7, 100
 
 
 class Block(nn.Module):
@@ -42,7 +41,8 @@ class Block(nn.Module):
 
     def forward(self, x):
         B, T, C = x.shape
-        q, k, v = (p.view(B, T, self.heads, C // self.heads).transpose(1, 2) for p in self.qkv(self.norm1(x)).split(C, 2))
+        heads = (B, T, self.heads, C // self.heads)
+        q, k, v = (p.view(heads).transpose(1, 2) for p in self.qkv(self.norm1(x)).split(C, 2))
         attended = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.projection(attended.transpose(1, 2).reshape(B, T, C))
         return x + self.down(F.gelu(self.up(self.norm2(x))))
@@ -98,7 +98,8 @@ def bench(rank, a, rows):
     tokens = torch.randint(a.vocab, (a.B, a.T), device="cuda")
     targets = torch.randint(a.vocab, (a.B, a.T), device="cuda")
     fixed = dict(ranks=a.ranks, parameters=parameters, steps=a.steps)
-    rows.append(dict(fixed, peer="alone", compiled=0, cap_mb="", bucket_view="", **time_steps(model, tokens, targets, a.steps)))
+    rows.append(dict(fixed, peer="alone", compiled=0, cap_mb="", bucket_view="",
+                     **time_steps(model, tokens, targets, a.steps)))
     del model
     for compiled in (0, 1) if a.compile else (0,):
         for cap in CAPS_MB:
@@ -115,7 +116,7 @@ def busbw(a, rows):
     data = torch.zeros(a.most // 4, device="cuda")
     size = 1024
     while size <= a.most:
-        part, repeats = data[:size // 4], max(1, min(MOST_REPEATS, (2 << 30) // size))
+        part, repeats = data[:size // 4], max(2, min(MOST_REPEATS, (2 << 30) // size))
         events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(ROUNDS)]
         for i in range(-1, ROUNDS):
             begin, end = events[max(i, 0)]
@@ -130,7 +131,7 @@ def busbw(a, rows):
         size *= 2
 
 
-def work(rank, port, a, header):
+def work(rank, port, a):
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     os.environ["CUDA_VISIBLE_DEVICES"] = visible.split(",")[rank] if visible else str(rank)
     dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=a.ranks,
@@ -140,20 +141,11 @@ def work(rank, port, a, header):
     bench(rank, a, steps)
     dist.barrier()
     if rank == 0:
-        header["device"] = f"{a.ranks} x {torch.cuda.get_device_name(0)}"
-        header["peers"] = f"PyTorch {torch.__version__}, NCCL {'.'.join(map(str, torch.cuda.nccl.version()))}"
+        header = provenance(a.commit, "make bench-gpu-ranks")
+        header["peers"] += f", NCCL {'.'.join(map(str, torch.cuda.nccl.version()))}"
         write(sizes, a.busbw, header)
         write(steps, a.out, header)
     dist.destroy_process_group()
-
-
-def write(rows, path, header):
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    with open(path + ".tmp", "w") as f:
-        f.writelines(f"# {k}: {v}\n" for k, v in header.items())
-        f.write(",".join(rows[0]) + "\n")
-        f.writelines(",".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in r.values()) + "\n" for r in rows)
-    os.replace(path + ".tmp", path)
 
 
 def read(path):
@@ -213,15 +205,12 @@ def main():
     parse.add_argument("--compile", action="store_true", help="rows of torch.compile as well: minutes of compiling")
     a = parse.parse_args()
     if torch.cuda.device_count() < a.ranks:
-        sys.exit(f"bench-gpu-ranks: {torch.cuda.device_count()} GPUs for {a.ranks} ranks: not run, and not replaced by a CPU")
+        sys.exit(f"bench-gpu-ranks: {torch.cuda.device_count()} GPUs for {a.ranks} ranks: not run, and not replaced by "
+                 "a CPU")
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
-    driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True,
-                            text=True).stdout.split("\n")[0]
-    header = {"device": "", "driver": driver, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "commit": a.commit,
-              "peers": "", "command": "make bench-gpu-ranks"}
-    torch.multiprocessing.start_processes(work, (port, a, header), nprocs=a.ranks, start_method="spawn")
+    torch.multiprocessing.start_processes(work, (port, a), nprocs=a.ranks, start_method="spawn")
     print(a.out, a.busbw, sep="\n")
     return 1 if a.tandem and a.tandem_busbw and report(a) else 0
 
