@@ -188,28 +188,36 @@ static const char *misused(td_rig *rig, const td_ddp_trial *t, const td_ddp_conf
     return NULL;
 }
 
-/* One rank has another number of parameters, another order of sizes, other caps: every rank is told, none waits. */
+static td_status try_plan(const td_ddp_trial *t, td_parameter *parameters, int n, const td_ddp_config *caps,
+                          td_error *err) {
+    td_ddp *ddp;
+    td_status status = td_ddp_new(&ddp, t->way->scheme, t->comm, t->engine, parameters, n, caps, err);
+    td_ddp_delete(ddp);
+    return status;
+}
+
+/* One rank has another number of parameters, another order of sizes, another one frozen: every rank is told, and none
+ * waits. */
 static const char *other_plans(td_rig *rig, const td_ddp_trial *t, const td_ddp_config *caps) {
     static const td_rig_shape shapes[] = {F32(30), F32(20), F32(300), F32(10)};
     int odd = t->comm->rank == t->comm->ranks - 1;
     td_error err = {0};
-    td_ddp *ddp;
     if (t->comm->ranks < 2) return "needs two ranks";
     if (td_rig_open(rig, t, caps, shapes, 4)) return NULL;
     td_parameter other[4];
     memcpy(other, rig->parameter, sizeof other);
-    td_status status = td_ddp_new(&ddp, t->way->scheme, t->comm, t->engine, other, odd ? 3 : 4, caps, &err);
+    td_status status = try_plan(t, other, odd ? 3 : 4, caps, &err);
     expect_refusal(rig, status, &err, "another number of parameters", "parameters");
     if (odd) other[1] = rig->parameter[0], other[0] = rig->parameter[1];
-    status = td_ddp_new(&ddp, t->way->scheme, t->comm, t->engine, other, 4, caps, &err);
+    status = try_plan(t, other, 4, caps, &err);
     expect_refusal(rig, status, &err, "another order", "bucket");
     memcpy(other, rig->parameter, sizeof other);
     other[2].frozen = odd;
-    status = td_ddp_new(&ddp, t->way->scheme, t->comm, t->engine, other, 4, caps, &err);
+    status = try_plan(t, other, 4, caps, &err);
     expect_refusal(rig, status, &err, "frozen on one rank", "bucket");
     other[2] = rig->parameter[2];
     other[3].uses = odd ? 0 : 1;
-    status = td_ddp_new(&ddp, t->way->scheme, t->comm, t->engine, other, 4, caps, &err);
+    status = try_plan(t, other, 4, caps, &err);
     if (status != (odd ? TD_BAD_PARAM : TD_WRONG)) td_rig_wrong(rig, "one rank refuses: not told to all");
     td_rig_step_run(rig, &plain);
     return NULL;

@@ -29,6 +29,7 @@ typedef struct thread_world {
 
 struct td_work {
     td_call call;
+    char label[48]; /* a copy: who started it may be gone when another rank names it */
     int done, awaited;
 };
 
@@ -111,7 +112,7 @@ static inline td_status thread_carry_out(thread_rank *r, const td_call *c, td_er
     void *result = malloc(thread_bytes(&r->comm, c) + 1);
     if (!status) thread_compute(r, c, result);
     td_status together = thread_barrier(r, c->label, err);
-    if (!status && !together) memcpy(c->out, result, thread_bytes(&r->comm, c));
+    if (!status && !together && c->count > 0) memcpy(c->out, result, thread_bytes(&r->comm, c));
     free(result); /* each writes its own arrays only: the others read them after the next collective's first barrier */
     return status ? status : together;
 }
@@ -122,7 +123,9 @@ static inline td_status thread_start(td_comm *comm, const td_call *call, td_work
     *work = NULL;
     if (r->started >= THREAD_WORKS && !w->awaited)
         return td_fail(err, TD_UNSUPPORTED, "%s: %d collectives are under way", call->label, THREAD_WORKS);
-    *w = (td_work){*call, 0, 0};
+    *w = (td_work){.call = *call};
+    snprintf(w->label, sizeof w->label, "%s", call->label);
+    w->call.label = w->label;
     r->started++;
     size_t part = (size_t)call->count * td_dtype_size(call->dtype);
     for (int q = 0; call->what == TD_ALL_GATHER && q < comm->ranks; q++)

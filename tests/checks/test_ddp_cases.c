@@ -106,3 +106,20 @@ Test(ddp_cases, mutants_of_the_schemes_fail) {
         must_fail(&way, td_ddp_mutants[i].ranks, td_ddp_mutants[i].caught_by);
     }
 }
+
+/* The GPU's engine and model under the emulator, as one rank: they are asked for no more than they can do. */
+Test(ddp_cases, the_gpu_s_sources_pass_as_one_rank) {
+    td_ddp_way way = td_ddp_right_way(&td_ddp_bucketed);
+    seen s = {0};
+    td_comm *comm;
+    td_engine engine;
+    td_error err = {0};
+    cr_assert_eq(td_comm_alone(&comm, TD_CPU, &err), TD_OK);
+    cr_assert_eq(td_emulated_engine(&engine, NULL, &err), TD_OK, "%s", err.message);
+    td_ddp_trial trial = {comm, &engine, &way, td_emulated_model, 1 << 12, 0};
+    td_case_report report = {&s, row};
+    cr_assert_eq(td_ddp_cases(&trial, &report, &err), TD_OK);
+    cr_expect_str_eq(s.failed, "", "%s %s", s.failed, s.note);
+    cr_expect_eq(s.passed, 20);
+    comm->destroy(comm);
+}
