@@ -10,6 +10,8 @@ if [ "$ranks" -lt 2 ] 2>/dev/null; then
     exit 3
 fi
 echo "$what-gpu-ranks: $ranks GPUs"
+# Ranks that mpirun starts have one thread unless told; first values are drawn on the host.
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-8}" OMP_WAIT_POLICY=passive
 status=0
 if [ "$what" = check ]; then
     for task in comm check; do
@@ -18,8 +20,13 @@ if [ "$what" = check ]; then
     exit $status
 fi
 model='LAYERS=12 C=768 HEADS=12 VOCAB=50304 T=512 B=4 PRODUCTS=bf16'
-"$tandem" ranks busbw RANKS="$ranks" DEVICE=gpu OUT=out/gpu_busbw.csv >/dev/null || exit 1
-"$tandem" ranks bench RANKS="$ranks" DEVICE=gpu $model STEPS=20 OUT=out/gpu_ranks.csv TIMELINE=out/gpu_timeline.csv || status=1
-python3 checks/peers/ddp.py --ranks "$ranks" --commit "$commit" --out out/gpu_ddp_peers.csv --busbw out/gpu_busbw_peers.csv \
-    --tandem out/gpu_ranks.csv --tandem-busbw out/gpu_busbw.csv || status=1
+mkdir -p out
+rm -f out/gpu_busbw.csv out/gpu_ranks.csv out/gpu_timeline.csv out/gpu_ddp_peers.csv out/gpu_busbw_peers.csv
+"$tandem" ranks busbw RANKS="$ranks" DEVICE=gpu OUT=out/gpu_busbw.csv >/dev/null || status=1
+"$tandem" ranks bench RANKS="$ranks" DEVICE=gpu $model STEPS=20 OUT=out/gpu_ranks.csv TIMELINE=out/gpu_timeline.csv ||
+    status=1
+beside=
+[ -e out/gpu_ranks.csv ] && [ -e out/gpu_busbw.csv ] && beside='--tandem out/gpu_ranks.csv --tandem-busbw out/gpu_busbw.csv'
+python3 checks/peers/ddp.py --ranks "$ranks" --commit "$commit" --out out/gpu_ddp_peers.csv \
+    --busbw out/gpu_busbw_peers.csv $beside || status=1
 exit $status

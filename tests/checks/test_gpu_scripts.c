@@ -88,3 +88,30 @@ Test(gpu_scripts, counts_beyond_five_percent_fail) {
     cr_assert_eq(counted("94", printed), 1, "%s", printed);
     cr_assert_eq(counted("0", printed), 1, "%s", printed);
 }
+
+/* `gpus` are shown, and each task of tandem ranks ends with `status`. */
+static int ranked(const char *what, int gpus, int status, char printed[1000]) {
+    char fakes[400], script[80];
+    snprintf(fakes, sizeof fakes,
+             "printf '#!/bin/sh\\nseq -f \"GPU %%%%.0f: fake\" %d\\n' >nvidia-smi && printf '#!/bin/sh\\necho $*; exit "
+             "%d\\n' >build/tandem && printf '#!/bin/sh\\necho peer $*\\n' >python3",
+             gpus, status);
+    snprintf(script, sizeof script, "checks/peers/gpu_ranks.sh %s build/tandem", what);
+    return with_fakes(fakes, script, printed);
+}
+
+Test(gpu_scripts, ranks_take_every_gpu_and_one_is_too_few) {
+    char printed[1000];
+    for (int gpus = 0; gpus < 2; gpus++) {
+        cr_assert_eq(ranked("check", gpus, 0, printed), 3, "%s", printed);
+        cr_assert(strstr(printed, "SKIP check-gpu-ranks: two GPUs are needed"), "%s", printed);
+        cr_assert_eq(ranked("bench", gpus, 0, printed), 3, "%s", printed);
+    }
+    cr_assert_eq(ranked("check", 2, 0, printed), 0, "%s", printed);
+    cr_assert(strstr(printed, "ranks comm RANKS=2 DEVICE=gpu") && strstr(printed, "ranks check RANKS=2 DEVICE=gpu"),
+              "%s", printed);
+    cr_assert_eq(ranked("check", 3, 1, printed), 1, "%s", printed);
+    cr_assert_eq(ranked("bench", 2, 1, printed), 1, "a failed bench is no success, whatever the peer says: %s",
+                 printed);
+    cr_assert(strstr(printed, "peer") && !strstr(printed, "--tandem"), "%s", printed);
+}
