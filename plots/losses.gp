@@ -14,8 +14,10 @@ stats csv using (column("step")):(column("loss")) nooutput
 x_high = STATS_max_x; y_low = STATS_min_y; y_high = STATS_max_y
 is(i) = strcol("gradient") eq series[i]
 shade(i) = i == 1 ? ink : word("#d55e00 #0072b2 #009e73 #cc79a7 #56b4e9 #e69f00", i - 1)
+longest = 0
 last(i) = is(i) && column("step") == x_high ? column("loss") : 0
 do for [i = 1:count] {
+    if (strlen(series[i]) > longest) { longest = strlen(series[i]) }
     stats csv using (last(i)) nooutput
     labels = labels + 1
     label_text[labels] = series[i]; label_y[labels] = STATS_sum; label_colour[labels] = shade(i)
@@ -32,7 +34,7 @@ set ylabel "loss"
 if (ascii) {
     plot for [i = 1:count] csv using (is(i) ? column("step") : NaN):(column("loss")) with lines title series[i]
 } else {
-    set rmargin 14
+    set rmargin longest > 12 ? longest + 2 : 14
     plot for [i = 1:count] csv using (is(i) ? column("step") : NaN):(column("loss")) with lines \
              linewidth (i == 1 ? 3 : 2) linecolor rgb shade(i) notitle
 }

@@ -63,9 +63,10 @@ td_status td_lesson_7_show_bytes(td_lesson_7 *lesson, td_error *err) {
     td_record *record = td_record_new();
     if (!record) return td_fail(err, TD_NO_MEMORY, "no memory for the table");
     rows(lesson, record);
+    printf("\n");
     td_record_print(record, columns, stdout);
-    td_lesson_text(7, "Which of these run");
     td_status status = td_lesson_save(lesson->arguments, 7, record, "bytes", err);
     td_record_delete(record);
+    if (!status) td_lesson_text(7, "Which of these run");
     return status;
 }

@@ -36,11 +36,12 @@ static td_status show(td_lesson_7 *lesson, td_link link, td_record *record, td_e
                                          {NULL, NULL}};
     td_status status = fill(lesson, record, err);
     if (status) return status;
-    printf("ms, median of 15 steps; simulated link: ALPHA %g us a message, BETA %g MB/s\n\n", 1e6 * link.alpha,
+    printf("\nms, median of 15 steps; simulated link: ALPHA %g us a message, BETA %g MB/s\n\n", 1e6 * link.alpha,
            1e-6 * link.beta);
     td_record_print(record, columns, stdout);
-    td_lesson_text(7, "What could be hidden, and what not");
-    return td_lesson_save(lesson->arguments, 7, record, "exposed", err);
+    if (!(status = td_lesson_save(lesson->arguments, 7, record, "exposed", err)))
+        td_lesson_text(7, "What could be hidden, and what not");
+    return status;
 }
 
 td_status td_lesson_7_show_exposed(td_lesson_7 *lesson, td_error *err) {

@@ -17,29 +17,49 @@ static void print_difference(const td_record *unsent, const char *plan) {
 
 static int differs(const td_record *unsent, const char *plan) {
     for (int r = 0; r < td_record_rows(unsent); r++)
-        if (!strcmp(td_record_get_text(unsent, r, "plan"), plan)) return 1;
+        if (!strcmp(td_record_get_text(unsent, r, "plan"), plan))
+            return strcmp(td_record_get_text(unsent, r, "parameter"), "none") != 0;
     return 0;
 }
 
-static td_status show_unsent(td_lesson_7 *lesson, td_error *err) {
-    td_record *unsent, *losses;
+static td_status plot(td_lesson_7 *lesson, const td_record *losses, td_error *err) {
+    td_record *all = td_record_new();
+    if (!all) return td_fail(err, TD_NO_MEMORY, "no memory for the table");
+    td_lesson_7_reference_series(lesson, all);
+    td_lesson_7_series(all, "by parameter not sent", losses, "by parameter");
+    td_lesson_7_series(all, "flat not sent", losses, "flat");
+    td_status status = td_lesson_plot(lesson->arguments, 7, all, "losses_not_sent", "losses", err);
+    td_record_delete(all);
+    return status;
+}
+
+static td_status judge_unsent(td_lesson_7 *lesson, const td_record *unsent, td_error *err) {
+    td_record *losses;
     int several = lesson->ranks > 1;
-    td_status status = td_lesson_7_read(lesson, "unsent", lesson->ranks, &unsent, err);
+    td_status status = td_lesson_7_read(lesson, "unsent_losses", lesson->ranks, &losses, err);
     if (status) return status;
-    if ((status = td_lesson_7_read(lesson, "unsent_losses", lesson->ranks, &losses, err))) {
-        td_record_delete(unsent);
-        return status;
-    }
     for (int plan = TD_ADAM_BY_PARAMETER; plan < TD_LESSON_7_PLANS; plan++) {
         const char *name = td_lesson_7_plan(plan);
         double ratio = td_lesson_7_against_reference(lesson, losses, name);
-        print_difference(unsent, name);
+        printf("\n");
         int same = !differs(unsent, name), equal = ratio >= 0 && ratio <= 1;
-        printf("  %s: by fingerprints %s; by the loss, err/tol %.3g: %s\n\n", name,
+        if (!same) print_difference(unsent, name);
+        printf("  %s: by fingerprints %s; by the loss, err/tol %.3g: %s\n", name,
                td_lesson_7_verdict(lesson, same, !several), ratio, td_lesson_7_verdict(lesson, equal, !several));
     }
-    td_record_delete(unsent), td_record_delete(losses);
-    return TD_OK;
+    status = plot(lesson, losses, err);
+    td_record_delete(losses);
+    return status;
+}
+
+static td_status show_unsent(td_lesson_7 *lesson, td_error *err) {
+    td_record *unsent;
+    td_status status = td_lesson_7_read(lesson, "unsent", lesson->ranks, &unsent, err);
+    if (status) return status;
+    status = judge_unsent(lesson, unsent, err);
+    td_record_delete(unsent);
+    if (!status) td_lesson_text(7, "What gives it away");
+    return status;
 }
 
 /* Every rank's own words. */
@@ -49,6 +69,7 @@ static td_status show_nan(td_lesson_7 *lesson, td_error *err) {
     td_status status = td_lesson_7_read(lesson, "nan", lesson->ranks, &nan, err);
     if (status) return status;
     int all_refuse = 1, all_name = 1, none_changed = 1;
+    printf("\n");
     for (int r = 0; r < td_record_rows(nan); r++) {
         const char *said = td_record_get_text(nan, r, "message");
         char line[400];
@@ -69,6 +90,7 @@ static td_status show_nan(td_lesson_7 *lesson, td_error *err) {
 td_status td_lesson_7_show_faults(td_lesson_7 *lesson, td_error *err) {
     td_lesson_text(7, "The update that is not sent");
     if (td_lesson_7_skips(lesson)) return TD_OK;
+    if (lesson->ranks == 1) td_lesson_say("One rank owns all: nothing is to be sent, and nothing is missed.");
     td_status status = td_lesson_7_launch(lesson, lesson->ranks, "faults", lesson->B, lesson->steps, err);
     if (!status) status = show_unsent(lesson, err);
     return status ? status : show_nan(lesson, err);

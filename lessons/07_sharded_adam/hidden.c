@@ -37,6 +37,7 @@ static td_status show_factors(td_lesson_7 *lesson, td_error *err) {
     scaled(lesson, "not divided by 2 ranks", 2, record);
     scaled(lesson, "divided twice", 0.5, record);
     scaled(lesson, "a loss scale left in", 1024, record);
+    printf("\n");
     td_record_print(record, columns, stdout);
     td_record_delete(record);
     return TD_OK;
@@ -103,6 +104,7 @@ td_status td_lesson_7_show_hidden(td_lesson_7 *lesson, td_error *err) {
     if (!record) return td_fail(err, TD_NO_MEMORY, "no memory for the table");
     status = clip_row(lesson, "the norm of all, 5", 2, record, err);
     if (!status) status = clip_row(lesson, "each its own, 3 and 4", 1, record, err);
+    printf("\n");
     if (!status) td_record_print(record, columns, stdout);
     td_record_delete(record);
     return status;

@@ -15,12 +15,29 @@ static const td_option options[] = {
     {"steps", "100", "integer, 2 to 10000", "steps of training"},
     {"lr", "0.003", "a number above 0, at most 1", "Adam's learning rate"},
     {"norm", "1", "a number, 0 or more", "gradients are clipped to this global norm; 0 = not clipped"},
+    {"memory-ranks", "1,2,4,8", "integers, 1 to 16, separated by commas",
+     "numbers of ranks whose memory is measured, beside RANKS"},
     {"alpha", "50us", "seconds: 50us, 1ms", "latency of a message on the simulated link"},
     {"beta", "200MB/s", "bytes a second: 200MB/s, 2GB/s", "bandwidth of the simulated link"},
     {"seed", "1", "integer, 0 or more", "seed of the first parameters and of the batches"},
     {"out", "out", "a folder that can be written", "where CSV files and plots go"},
     {NULL, NULL, NULL, NULL},
 };
+
+static int ascending(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The run's own number among those whose memory is measured; each once, in order. */
+static void add_ranks(td_lesson_7 *lesson) {
+    int kept = 0;
+    lesson->N[lesson->numbers++] = lesson->ranks;
+    qsort(lesson->N, (size_t)lesson->numbers, sizeof *lesson->N, ascending);
+    for (int i = 0; i < lesson->numbers; i++)
+        if (i == 0 || lesson->N[i] != lesson->N[i - 1]) lesson->N[kept++] = lesson->N[i];
+    lesson->numbers = kept;
+}
 
 static td_status read_options(const td_arguments *arguments, td_lesson_7 *lesson, td_error *err) {
     td_gpt_config *c = &lesson->config;
@@ -41,6 +58,10 @@ static td_status read_options(const td_arguments *arguments, td_lesson_7 *lesson
     lesson->adam = (td_adam_config){.beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     if ((status = td_argument_real(arguments, "lr", 1e-9, 1, &lesson->adam.lr, err))) return status;
     if ((status = td_argument_real(arguments, "norm", 0, 1e9, &lesson->adam.max_norm, err))) return status;
+    if ((status =
+             td_argument_ints(arguments, "memory-ranks", 1, 16, lesson->N, TD_LESSON_7_NUMBERS, &lesson->numbers, err)))
+        return status;
+    add_ranks(lesson);
     if (c->C % c->heads || c->C / c->heads > 256)
         return td_fail(err, TD_BAD_PARAM, "H=%lld: must divide C=%lld into heads of at most 256", (long long)c->heads,
                        (long long)c->C);

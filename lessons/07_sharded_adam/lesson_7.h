@@ -7,12 +7,14 @@
 #include "tandem/link.h"
 #include "tandem/model.h"
 
-enum { TD_LESSON_7_PLANS = 3 };
+enum { TD_LESSON_7_PLANS = 3, TD_LESSON_7_NUMBERS = 8 };
 
 typedef struct td_lesson_7 {
     const td_arguments *arguments;
     td_gpt_config config;
-    int64_t ranks, B, steps; /* B: sequences of the global batch */
+    int64_t ranks, B, steps;            /* B: sequences of the global batch */
+    int64_t N[TD_LESSON_7_NUMBERS + 1]; /* numbers of ranks whose memory is measured, ascending */
+    int numbers;
     uint64_t seed;
     td_adam_config adam;
     int64_t P;      /* parameters of the model */
@@ -46,6 +48,10 @@ const char *td_lesson_7_plan(int plan);
 /* Losses of `plan` in a record with columns plan, step, loss, from its first step on, against the reference: the worst
  * difference as a share of what rounding may do. −1 if there is no such plan. */
 double td_lesson_7_against_reference(const td_lesson_7 *lesson, const td_record *record, const char *plan);
+
+/* losses.c. Series of plots/losses.gp: a plan's losses under another name; the reference's. */
+void td_lesson_7_series(td_record *all, const char *name, const td_record *from, const char *plan);
+void td_lesson_7_reference_series(const td_lesson_7 *lesson, td_record *all);
 
 /* launch.c. SKIP, if ranks cannot be started; then 1. */
 int td_lesson_7_skips(const td_lesson_7 *lesson);

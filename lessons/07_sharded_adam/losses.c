@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A series of the plot. */
-static void add_series(td_record *all, const char *name, const td_record *from, const char *plan) {
+void td_lesson_7_series(td_record *all, const char *name, const td_record *from, const char *plan) {
     for (int r = 0; r < td_record_rows(from); r++) {
         if (strcmp(td_record_get_text(from, r, "plan"), plan) != 0) continue;
         td_record_row(all);
@@ -31,11 +30,7 @@ static double loss_at(const td_record *losses, const char *plan, int64_t step) {
     return NAN;
 }
 
-static void reference_row(const td_lesson_7 *lesson, td_record *record, td_record *all) {
-    td_record_row(record);
-    td_record_text(record, "run", "one process in double");
-    td_record_real(record, "first", lesson->loss[0]);
-    td_record_real(record, "last", lesson->loss[lesson->steps - 1]);
+void td_lesson_7_reference_series(const td_lesson_7 *lesson, td_record *all) {
     for (int64_t k = 0; k < lesson->steps; k++) {
         td_record_row(all);
         td_record_text(all, "gradient", "one process in double");
@@ -43,6 +38,13 @@ static void reference_row(const td_lesson_7 *lesson, td_record *record, td_recor
         td_record_real(all, "loss", lesson->loss[k]);
         td_record_real(all, "tolerance", lesson->spread[k]);
     }
+}
+
+static void reference_row(const td_lesson_7 *lesson, td_record *record) {
+    td_record_row(record);
+    td_record_text(record, "run", "one process in double");
+    td_record_real(record, "first", lesson->loss[0]);
+    td_record_real(record, "last", lesson->loss[lesson->steps - 1]);
 }
 
 /* full and by parameter reduce the same buckets, so their bits are one. Flat reduces in other pieces: of two terms the
@@ -82,19 +84,22 @@ static td_status show(td_lesson_7 *lesson, td_record *record, td_record *all, td
     td_record *losses, *summary;
     td_status status = td_lesson_7_read(lesson, "losses", lesson->ranks, &losses, err);
     if (status) return status;
-    reference_row(lesson, record, all);
+    reference_row(lesson, record);
+    td_lesson_7_reference_series(lesson, all);
     for (int plan = 0; plan < TD_LESSON_7_PLANS; plan++) {
         plan_row(lesson, losses, plan, record);
-        add_series(all, td_lesson_7_plan(plan), losses, td_lesson_7_plan(plan));
+        td_lesson_7_series(all, td_lesson_7_plan(plan), losses, td_lesson_7_plan(plan));
     }
     td_record_delete(losses);
+    printf("\n");
     td_record_print(record, columns, stdout);
     status = td_lesson_7_read(lesson, "summary", lesson->ranks, &summary, err);
     if (status) return status;
     say_start(lesson, summary);
     td_record_delete(summary);
-    td_lesson_text(7, "In which order to look");
-    return td_lesson_plot(lesson->arguments, 7, all, "losses", "losses", err);
+    if (!(status = td_lesson_plot(lesson->arguments, 7, all, "losses", "losses", err)))
+        td_lesson_text(7, "In which order to look");
+    return status;
 }
 
 td_status td_lesson_7_show_losses(td_lesson_7 *lesson, td_error *err) {

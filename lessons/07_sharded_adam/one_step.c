@@ -178,9 +178,10 @@ td_status td_lesson_7_show_one_step(td_lesson_7 *lesson, td_error *err) {
     td_record *record = td_record_new();
     td_status status = record ? open(&o, err) : td_fail(err, TD_NO_MEMORY, "no memory for the table");
     if (!status) status = fill(&o, record, err);
+    printf("\n");
     if (!status) td_record_print(record, columns, stdout);
-    if (!status) td_lesson_text(7, "Equal, element by element");
     if (!status) status = td_lesson_save(lesson->arguments, 7, record, "one_step", err);
+    if (!status) td_lesson_text(7, "Equal, element by element");
     close(&o);
     td_record_delete(record);
     return status;

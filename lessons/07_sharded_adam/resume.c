@@ -70,7 +70,7 @@ static td_status fill(td_lesson_7 *lesson, td_record *record, td_error *err) {
     td_record_delete(summary);
     if ((status = td_lesson_7_read(lesson, "losses", lesson->ranks, &losses, err))) return status;
     from.losses = losses;
-    printf("saved by %lld rank%s, flat, after %lld steps: m, v  %012llx %012llx\n\n", (long long)lesson->ranks,
+    printf("\nsaved by %lld rank%s, flat, after %lld steps: m, v  %012llx %012llx\n\n", (long long)lesson->ranks,
            lesson->ranks == 1 ? "" : "s", (long long)(lesson->steps / 2), (unsigned long long)from.m,
            (unsigned long long)from.v);
     const int64_t N[] = {1, lesson->ranks, lesson->ranks + 1};
@@ -94,8 +94,8 @@ td_status td_lesson_7_show_resume(td_lesson_7 *lesson, td_error *err) {
     if (!record) return td_fail(err, TD_NO_MEMORY, "no memory for the table");
     td_status status = fill(lesson, record, err);
     if (!status) td_record_print(record, columns, stdout);
-    if (!status) td_lesson_text(7, "Why the bits may change and the states may not");
     if (!status) status = td_lesson_save(lesson->arguments, 7, record, "resume", err);
+    if (!status) td_lesson_text(7, "Why the bits may change and the states may not");
     td_record_delete(record);
     return status;
 }

@@ -116,9 +116,10 @@ td_status td_lesson_7_show_slips(td_lesson_7 *lesson, td_error *err) {
     td_record *record = td_record_new();
     if (!record) return td_fail(err, TD_NO_MEMORY, "no memory for the table");
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) rows(lesson, &trials[i], record);
+    printf("\n");
     td_record_print(record, columns, stdout);
-    td_lesson_text(7, "Three slips");
     td_status status = td_lesson_save(lesson->arguments, 7, record, "slips", err);
     td_record_delete(record);
+    if (!status) td_lesson_text(7, "Three slips");
     return status;
 }

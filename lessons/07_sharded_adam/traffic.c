@@ -69,6 +69,18 @@ static void rows(td_lesson_7 *lesson, const td_record *traffic, int plan, td_rec
     td_record_real(record, "small_bytes", by_kind[KINDS].bytes);
 }
 
+/* How many of them a plan takes in a step. */
+static void say_small(const td_record *record) {
+    printf("\ncollectives over a number or a few, in the same step:");
+    for (int r = 0, first = 1; r < td_record_rows(record); r++) {
+        if (strcmp(td_record_get_text(record, r, "collective"), "in all") != 0) continue;
+        printf("%s %s %.0f", first ? "" : ",", td_record_get_text(record, r, "plan"),
+               td_record_get(record, r, "small_calls"));
+        first = 0;
+    }
+    printf("\n");
+}
+
 static td_status show(td_lesson_7 *lesson, td_record *record, td_error *err) {
     static const td_heading columns[] = {{"plan", "plan"},
                                          {"collective", "collective"},
@@ -84,9 +96,12 @@ static td_status show(td_lesson_7 *lesson, td_record *record, td_error *err) {
     if (status) return status;
     for (int plan = 0; plan < TD_LESSON_7_PLANS; plan++) rows(lesson, traffic, plan, record);
     td_record_delete(traffic);
+    printf("\n");
     td_record_print(record, columns, stdout);
-    td_lesson_text(7, "The same bytes, cut in two");
-    return td_lesson_save(lesson->arguments, 7, record, "traffic", err);
+    say_small(record);
+    if (!(status = td_lesson_save(lesson->arguments, 7, record, "traffic", err)))
+        td_lesson_text(7, "The same bytes, cut in two");
+    return status;
 }
 
 td_status td_lesson_7_show_traffic(td_lesson_7 *lesson, td_error *err) {

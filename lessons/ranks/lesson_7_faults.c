@@ -26,8 +26,8 @@ static td_status unsent(const td_training_7 *t, const copies *c, td_error *err) 
 static td_status find_difference(const td_training_7 *t, td_record *record, td_error *err) {
     td_comm *comm = t->job->world->comm;
     td_status status = TD_OK;
-    int same = 1, i = 0;
-    for (; i < t->model.parameters && same && !status; i++) {
+    int same = 1;
+    for (int i = 0; i < t->model.parameters && same && !status; i++) {
         const td_parameter *p = &t->model.parameter[i];
         double mine = td_fingerprint_7(i, 0, p->count, sizeof(float), p->value), all[64], owns[64];
         td_owned owned = td_adam_owned(t->adam, i, 0);
@@ -43,6 +43,11 @@ static td_status find_difference(const td_training_7 *t, td_record *record, td_e
             td_record_real(record, "fingerprint", all[r]);
             td_record_int(record, "owns", owns[r] != 0);
         }
+    }
+    if (same && !status) {
+        td_record_row(record);
+        td_record_text(record, "plan", td_plan_7_name(t->plan));
+        td_record_text(record, "parameter", "none");
     }
     return status;
 }

@@ -1,0 +1,161 @@
+/* Lesson 7 on a small model, driven as a learner does: what it counts, what it finds equal, what must fail, and what it
+ * says where ranks cannot be started. No time is asserted. */
+#include "../../checks/record.h"
+#include "../support.h"
+#include <math.h>
+
+static char folder[64];
+
+static void run(support_result *r) {
+    char out[96];
+    snprintf(out, sizeof out, "OUT=%s", folder);
+    support_tandem(NULL, r, "lesson", "7", "LAYERS=1", "C=16", "H=2", "T=8", "B=5", "STEPS=6", "MEMORY_RANKS=1", out);
+}
+
+static int count_of(const char *text, const char *what) {
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, what)); at++) n++;
+    return n;
+}
+
+static td_record *table(const char *name) {
+    char file[64];
+    td_record *record = NULL;
+    td_error err = {0};
+    snprintf(file, sizeof file, "lesson-7/%s.csv", name);
+    cr_assert_eq(td_record_read_csv(&record, support_path(folder, file), &err), TD_OK, "%s", err.message);
+    return record;
+}
+
+static int is(const td_record *record, int row, const char *column, const char *text) {
+    return !strcmp(td_record_get_text(record, row, column), text);
+}
+
+/* The first row where both columns say so. */
+static int row_of(const td_record *record, const char *a, const char *said_a, const char *b, const char *said_b) {
+    for (int r = 0; r < td_record_rows(record); r++)
+        if (is(record, r, a, said_a) && is(record, r, b, said_b)) return r;
+    cr_assert_fail("no row %s = %s, %s = %s", a, said_a, b, said_b);
+    return -1;
+}
+
+/* Each line but that of the command fits a terminal. */
+static void narrow(const char *text) {
+    int width = 0;
+    const char *line = text;
+    for (const char *c = text; *c; c++) {
+        width += (*c & 0xc0) != 0x80; /* bytes that go on a character take no place */
+        if (*c != '\n') continue;
+        cr_expect(width <= 81 || !strncmp(line, "replay", 6), "%.*s", (int)(c - line), line);
+        width = 0, line = c + 1;
+    }
+}
+
+static void slips_fail(void) {
+    static const char *const wrong[] = {"eps inside", "decay after", "L2 in gradient", "written back", "not corrected"};
+    td_record *slips = table("slips");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        int r = row_of(slips, "formula", wrong[i], "verdict", "FAIL");
+        cr_expect_eq(td_record_get(slips, r, "step"), i == 3 ? 2 : 1, "%s", wrong[i]);
+    }
+    cr_expect_eq(td_record_get(slips, row_of(slips, "formula", "eps outside the root", "verdict", "PASS"), "p"), -0.5);
+    td_record_delete(slips);
+}
+
+/* 8/N bytes a parameter, to an element's rounding and to the lines on which two arrays begin. By hand: 256·16 and
+ * 16·256 + 256 of embedding and head, 8·16 of positions, 32 of the last norm, 12·16² + 13·16 of a block. */
+static void memory_is_as_computed(void) {
+    const double P = 2 * 256 * 16 + 256 + 8 * 16 + 32 + 12 * 256 + 13 * 16;
+    td_record *memory = table("memory");
+    cr_assert_eq(td_record_rows(memory), 3);
+    double full = td_record_get(memory, 0, "optimizer"), flat = td_record_get(memory, 2, "optimizer");
+    cr_expect(full * P >= 8 * P && full * P <= 8 * P + 128, "%g", full);
+    cr_expect(flat * P >= 8 * ceil(P / 2) && flat * P <= 8 * ceil(P / 2) + 128, "%g", flat);
+    for (int r = 0; r < 3; r++) cr_expect(fabs(td_record_get(memory, r, "parameters") * P - 4 * P) <= 64);
+    td_record_delete(memory);
+}
+
+static void traffic_is_as_computed(void) {
+    static const double times[] = {1, 1.5, 1};
+    td_record *traffic = table("traffic");
+    static const char *const plans[] = {"full", "by parameter", "flat"};
+    for (int i = 0; i < 3; i++) {
+        double got =
+            td_record_get(traffic, row_of(traffic, "plan", plans[i], "collective", "in all"), "against_all_reduce");
+        cr_expect(fabs(got - times[i]) <= 1e-3, "%s: %g", plans[i], got); /* flat's padding */
+    }
+    td_record_delete(traffic);
+}
+
+Test(lesson_7, runs_to_its_end_and_counts_what_it_says) {
+    support_folder(folder);
+    support_result r;
+    run(&r);
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    if (strstr(r.out, "ranks cannot be started")) cr_skip_test("SKIP: no ranks here");
+    cr_assert_str_empty(r.err);
+    cr_expect_null(strstr(r.out, "the text is missing"));
+    narrow(r.out);
+    static const char *const said[] = {
+        "1e-4",      "runs, two ways",  "owns a slice of it", "is not finite: step", "(b) a little over half",
+        "Self-test", "Change one thing"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) cr_expect_not_null(strstr(r.out, said[i]), "%s", said[i]);
+    cr_expect_eq(count_of(r.out, "by fingerprints FAIL"), 2);
+    slips_fail();
+    memory_is_as_computed();
+    traffic_is_as_computed();
+
+    td_record *one = table("one_step"), *resume = table("resume"), *owners = table("owners");
+    for (int i = 0; i < 9; i++) cr_expect(is(one, i, "verdict", "PASS"), "%d", i);
+    for (int i = 9; i < 12; i++) cr_expect(is(one, i, "verdict", "FAIL"), "%d: a rank's samples are not all", i);
+    cr_assert_eq(td_record_rows(resume), 9);
+    for (int i = 0; i < 9; i++)
+        cr_expect(is(resume, i, "states", "PASS") &&
+                  is(resume, i, "fingerprints", td_record_get_text(resume, 0, "fingerprints")));
+    cr_expect(is(owners, 6, "holds", "b 6") && is(owners, 7, "holds", "nothing"));
+    td_record_delete(one), td_record_delete(resume), td_record_delete(owners);
+    support_folder_remove(folder);
+}
+
+/* A PATH on which there is nothing: no mpirun, no gnuplot. */
+Test(lesson_7, teaches_without_ranks) {
+    support_folder(folder);
+    setenv("PATH", folder, 1);
+    support_result r;
+    run(&r);
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect_eq(count_of(r.out, "SKIP: ranks cannot be started here"), 7);
+    cr_expect(strstr(r.out, "SKIP: no mpirun") || strstr(r.out, "SKIP: this build has no MPI"));
+    cr_expect_not_null(strstr(r.out, "formula only"));
+    cr_expect_not_null(strstr(r.out, "Self-test"));
+    slips_fail();
+    support_folder_remove(folder);
+}
+
+Test(lesson_7, refuses_in_one_line) {
+    static const struct {
+        char *given;
+        const char *said;
+    } bad[] = {{"RANKS=0", "RANKS=0: must be an integer from 1 to 8"},
+               {"RANKS=9", "RANKS=9: must be"},
+               {"H=3", "H=3: must divide C=64"},
+               {"STEPS=1", "STEPS=1: must be"},
+               {"LR=0", "LR=0: must be"},
+               {"NORM=-1", "NORM=-1: must be"},
+               {"ALPHA=soon", "ALPHA=soon: must be"},
+               {"BETA=0", "BETA=0: must be above 0"},
+               {"MEMORY_RANKS=0", "MEMORY_RANKS=0: must be"}};
+    support_folder(folder);
+    support_child there = {.folder = folder};
+    support_result r;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        support_tandem(&there, &r, "lesson", "7", bad[i].given);
+        support_refused(&r, 2, bad[i].said);
+    }
+    support_tandem(&there, &r, "ranks", "lesson-7", "PART=all");
+    support_refused(&r, 2, "PART=all: must be train");
+    support_tandem(&there, &r, "ranks", "lesson-7", "PART=resume", "FROM=half_flat_3");
+    support_refused(&r, 3, "half_flat_3.values");
+    cr_expect_eq(support_entries(folder), 0);
+    support_folder_remove(folder);
+}
