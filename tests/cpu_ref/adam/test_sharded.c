@@ -1,8 +1,7 @@
 /* Adam over ranks that are threads of this process. */
+#include "../../../checks/adam_case.h"
 #include "../../../checks/memory.h"
 #include "../../thread_ranks.h"
-#include "tandem/adam.h"
-#include "tandem/philox.h"
 #include <criterion/criterion.h>
 
 /* Sums of the ranks' numbers, each rank's in its place: the double itself does what comm.h says. */
@@ -47,4 +46,95 @@ Test(thread_ranks, a_rank_that_does_not_come_is_told) {
     td_error err;
     cr_expect_eq(thread_ranks(3, one_is_missing, NULL, NULL, &err), TD_WRONG);
     cr_expect(strstr(err.message, "rank 0 waits for roll call"), "%s", err.message);
+}
+
+/* What a rank allocates: m and v of its share by the optimizer's tag, and of the communication's only what is padded or
+ * lies apart. */
+typedef struct share {
+    td_adam_variant variant;
+    const td_toy_parameter *list;
+    size_t optimizer[4], communication; /* bytes on ranks 0 … 3 */
+} share;
+
+static td_status weigh(void *context, td_comm *comm, td_error *err) {
+    static const td_adam_config config = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
+    const share *s = context;
+    td_memory *memory = td_memory_new(0);
+    td_allocator allocator = td_memory_allocator(memory);
+    const td_engine engine = td_cpu_engine(&allocator);
+    td_toy toy;
+    const td_numbers gradients = {1, 2, 3};
+    td_status status = td_toy_open(&toy, comm, &engine, &s->variant, TD_F32, s->list, &config, err);
+    if (status) return status;
+    status = td_toy_step(&toy, gradients, 1, err);
+    const size_t optimizer = td_memory_peak(memory, TD_MEM_OPTIMIZER),
+                 communication = td_memory_peak(memory, TD_MEM_COMMUNICATION);
+    td_toy_close(&toy);
+    if (td_memory_delete(memory) && !status) status = td_fail(err, TD_INTERNAL, "a block was left");
+    if (!status && (optimizer != s->optimizer[comm->rank] || communication != s->communication))
+        status = td_fail(err, TD_INTERNAL, "%s, rank %d: %zu bytes of the optimizer, %zu of communication",
+                         s->variant.name, comm->rank, optimizer, communication);
+    return status;
+}
+
+Test(adam_sharded, a_rank_has_its_share_of_the_states_and_no_more) {
+    static const td_toy_parameter even[] = {{40, 1, 0, 0}, {24, 1, 0, 0}, {-1, 0, 0, 0}};
+    static const td_toy_parameter odd[] = {{13, 1, 0, 0}, {7, 0, 0, 1}, {6, 0, 0, 0}, {-1, 0, 0, 0}};
+    static const td_toy_parameter five[] = {{9, 1, 0, 0}, {8, 1, 0, 0}, {7, 1, 0, 0},
+                                            {5, 1, 0, 0}, {4, 1, 0, 0}, {-1, 0, 0, 0}};
+    share cases[] = {
+        {{"full", TD_ADAM_FULL, 0, 0}, even, {512, 512, 512, 512}, 0},
+        {{"flat", TD_ADAM_FLAT, 0, 0}, even, {128, 128, 128, 128}, 0},
+        {{"flat in chunks", TD_ADAM_FLAT, 16, 0}, even, {128, 128, 128, 128}, 0},
+        {{"flat with a rest of a chunk", TD_ADAM_FLAT, 60, 0}, even, {128, 128, 128, 128}, 0},
+        {{"flat, apart", TD_ADAM_FLAT, 0, 1}, even, {128, 128, 128, 128}, 256},
+        {{"flat, padded", TD_ADAM_FLAT, 0, 0}, odd, {40, 40, 40, 32}, 80},
+        {{"flat, the last of three chunks padded", TD_ADAM_FLAT, 8, 0}, odd, {40, 40, 40, 32}, 32 + 16},
+        {{"by parameter", TD_ADAM_BY_PARAMETER, 0, 0}, even, {320, 192, 0, 0}, 0},
+        {{"by parameter, the last to the least loaded", TD_ADAM_BY_PARAMETER, 0, 0}, five, {72, 64, 56, 72}, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        td_error err;
+        cr_expect_eq(thread_ranks(4, weigh, &cases[i], NULL, &err), TD_OK, "%s", err.message);
+    }
+}
+
+Test(adam_sharded, settings_that_cannot_be_are_named) {
+    static const td_adam_config config = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
+    float value = 0, gradient = 0;
+    td_parameter p = {.name = "w", .count = 1, .value = &value, .gradient = &gradient, .group = 8};
+    td_allocator allocator = td_plain_allocator();
+    const td_engine engine = td_cpu_engine(&allocator);
+    td_error err;
+    td_adam *adam;
+    cr_expect_eq(td_adam_new(&adam, TD_ADAM_FLAT, &p, 1, TD_F32, &config, NULL, &engine, &err), TD_BAD_PARAM);
+    cr_expect(strstr(err.message, "comm = NULL"), "%s", err.message);
+    cr_expect_eq(td_adam_new(&adam, TD_ADAM_FULL, &p, 1, TD_F32, &config, NULL, &engine, &err), TD_BAD_PARAM);
+    cr_expect(strstr(err.message, "w: group = 8: legal are 0 to 7"), "%s", err.message);
+    p.group = 7;
+    cr_expect_eq(td_adam_new(&adam, TD_ADAM_FULL, &p, 1, TD_BF16, &config, NULL, &engine, &err), TD_UNSUPPORTED);
+    cr_expect_eq(td_adam_new(&adam, (td_adam_sharding)3, &p, 1, TD_F32, &config, NULL, &engine, &err), TD_BAD_PARAM);
+    cr_assert_eq(td_adam_new(&adam, TD_ADAM_FULL, &p, 1, TD_F32, &config, NULL, &engine, &err), TD_OK);
+    cr_expect_eq(td_adam_set_group(adam, 8, 1, 0, &err), TD_BAD_PARAM);
+    cr_expect_eq(td_adam_set_group(adam, 0, -1, 0, &err), TD_BAD_PARAM);
+    cr_expect(strstr(err.message, "lr = -1"), "%s", err.message);
+    cr_expect_eq(td_adam_set_group(adam, 7, 0.5, NAN, &err), TD_BAD_PARAM);
+    cr_expect_eq(td_adam_owned(adam, 0, 0).count, 1);
+    cr_expect_eq(td_adam_owned(adam, 0, 1).count, 0);
+    cr_expect_eq(td_adam_owned(adam, 1, 0).count, 0);
+    td_adam_delete(adam);
+}
+
+/* Squares beyond the largest double: no factor can be told, and nothing changes. */
+Test(adam_sharded, a_norm_that_overflows_is_refused) {
+    static const td_adam_config config = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .max_norm = 1};
+    double value = 2, gradient = 1e200;
+    td_parameter p = {.name = "w", .count = 1, .value = &value, .gradient = &gradient};
+    td_allocator allocator = td_plain_allocator();
+    const td_engine engine = td_cpu_engine(&allocator);
+    td_adam *adam;
+    cr_assert_eq(td_adam_new(&adam, TD_ADAM_FULL, &p, 1, TD_F64, &config, NULL, &engine, NULL), TD_OK);
+    cr_expect_eq(td_adam_step(adam, NULL), TD_WRONG);
+    cr_expect(value == 2 && td_adam_steps(adam) == 0);
+    td_adam_delete(adam);
 }
