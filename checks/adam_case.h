@@ -5,6 +5,7 @@
 
 #include "ranks_case.h"
 #include "tandem/adam.h"
+#include "tolerance_adam.h"
 
 typedef struct td_adam_variant {
     const char *name;
@@ -55,21 +56,22 @@ td_status td_toy_step(td_toy *toy, const td_numbers sum, int exact, td_error *er
 /* Full Adam, alone, on the same engine: what every sharding must equal bit for bit. */
 extern const td_adam_variant td_adam_variant_alone;
 
-/* What is right, in double, and how far a step-by-step computation in `dtype` may be from it: see adam_bound.c. */
+/* What is right, element by element, and a bound on what the toy's dtype may make of it. */
 typedef struct td_adam_truth {
-    td_toy toy;
+    const td_toy *toy; /* whose parameters these are */
     td_adam_config config;
     td_adam_group group[TD_ADAM_GROUPS];
-    td_dtype dtype;
-    td_numbers value, m, v, magnitude;             /* Σ of m's terms' magnitudes */
-    td_numbers value_bound, m_bound, v_bound, old; /* old: values before the step */
+    int64_t steps;
+    td_adam_bounded x[TD_TOY_ELEMENTS];
 } td_adam_truth;
-td_status td_adam_truth_open(td_adam_truth *truth, td_dtype dtype, const td_toy_parameter *list,
-                             const td_adam_config *config, td_error *err);
-td_status td_adam_truth_set_group(td_adam_truth *truth, int group, double lr, double weight_decay, td_error *err);
-td_status td_adam_truth_step(td_adam_truth *truth, const td_numbers sum, td_error *err);
+void td_adam_truth_open(td_adam_truth *truth, const td_toy *toy, const td_adam_config *config, const td_numbers values);
+void td_adam_truth_step(td_adam_truth *truth, const td_numbers sum);
 
-/* Values, and states where owned, within the truth's bounds; notes the first that is not. */
+/* `got` is within the bound that goes with `error` of what should be element k; notes it if it is the first that is
+ * not. */
+void td_adam_compare_number(td_case *c, const td_toy *toy, const char *what, int64_t k, double got, double want,
+                            double error);
+/* Values, and states where owned, against the truth. */
 td_status td_adam_compare_truth(td_case *c, td_toy *toy, const td_adam_truth *truth, td_error *err);
 /* The same, bit for bit, with another toy's. */
 td_status td_adam_compare_bits(td_case *c, td_toy *toy, td_toy *other, td_error *err);
