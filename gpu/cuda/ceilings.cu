@@ -1,6 +1,6 @@
 /* The GPU's ceilings: memory that moves, multiply-adds that stay in registers, and cuBLAS's matrix products. */
-#include "../ceilings.h"
 #include "../blas.h"
+#include "../ceilings.h"
 #include "tandem/philox.h"
 
 enum { REPEATS = 8, TOGETHER = 4, SIDE = 8192, CHAINS = 16, ROUNDS = 4096, BLOCK = 256 };

@@ -1,6 +1,6 @@
 /* The step of gpu/step.h: products by cuBLAS, what lies between them by four small kernels, all on one stream. */
-#include "../step.h"
 #include "../blas.h"
+#include "../step.h"
 #include "tandem/philox.h"
 #include <math.h>
 #include <stdlib.h>
