@@ -20,10 +20,11 @@ extern "C" {
 
 /* A collective on the GPU, from its start until the host sees its end: its work is freed before, by await. */
 typedef struct flight {
-    td_work told;                  /* the work as it was started, for messages and records */
-    const td_work *work;           /* NULL once awaited */
-    cudaEvent_t ready, begin, end; /* the engine's work before it is done; it is next in its stream; it is done */
-    double begun;                  /* when the host first saw `begin` passed */
+    td_work told;            /* the work as it was started, for messages and records */
+    const td_work *work;     /* NULL once awaited */
+    cudaEvent_t ready, done; /* the engine's work before it is done; it is done */
+    cudaEvent_t begin, end;  /* the same of its stream, with times: they cost some µs, so only if recorded */
+    double begun;            /* when the host first saw that nothing was before it */
     bool recorded;
     struct flight *next;
 } flight;
@@ -69,6 +70,7 @@ static td_status take(nccl_state *s, flight **out, td_error *err) {
     } else {
         if (!(f = (flight *)calloc(1, sizeof *f))) return td_fail(err, TD_NO_MEMORY, "no memory for a collective");
         cudaError_t error = cudaEventCreateWithFlags(&f->ready, cudaEventDisableTiming);
+        if (error == cudaSuccess) error = cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming);
         if (error == cudaSuccess) error = cudaEventCreate(&f->begin);
         if (error == cudaSuccess) error = cudaEventCreate(&f->end);
         if (error != cudaSuccess) return free(f), td_cuda_status(error, "events of a collective", err);
@@ -80,7 +82,7 @@ static td_status take(nccl_state *s, flight **out, td_error *err) {
 
 /* Those that are awaited and done, from the first on, are spare again. */
 static void retire(nccl_state *s) {
-    while (s->first && !s->first->work && cudaEventQuery(s->first->end) == cudaSuccess) {
+    while (s->first && !s->first->work && cudaEventQuery(s->first->done) == cudaSuccess) {
         flight *f = s->first;
         if (f->recorded) {
             f->told.start = td_cuda_clock_read(&s->clock, f->begin),
@@ -109,10 +111,13 @@ static ncclResult_t submit(nccl_state *s, const td_call *c) {
 static td_status launch(nccl_state *s, flight *f, td_error *err) {
     cudaError_t error = cudaEventRecord(f->ready, s->compute);
     if (error == cudaSuccess) error = cudaStreamWaitEvent(s->stream, f->ready, 0);
-    if (error == cudaSuccess) error = cudaEventRecord(f->begin, s->stream);
+    if (error == cudaSuccess && f->recorded) error = cudaEventRecord(f->begin, s->stream);
     td_status status = td_cuda_status(error, "start of a collective", err);
     if (!status) status = explain(s, submit(s, &f->told.call), td_collective_name(f->told.call.what), err);
-    return status ? status : td_cuda_status(cudaEventRecord(f->end, s->stream), "end of a collective", err);
+    if (status) return status;
+    if (f->recorded) error = cudaEventRecord(f->end, s->stream);
+    if (error == cudaSuccess) error = cudaEventRecord(f->done, s->stream);
+    return td_cuda_status(error, "end of a collective", err);
 }
 
 static td_status start(td_comm *comm, const td_call *call, td_work **out, td_error *err) {
@@ -144,7 +149,7 @@ static td_status await(td_comm *comm, td_work *work, td_error *err) {
     f->work = NULL;
     td_work_remove(&s->works, work);
     td_status status = healthy(s, err);
-    return status ? status : td_cuda_status(cudaStreamWaitEvent(s->compute, f->end, 0), "await", err);
+    return status ? status : td_cuda_status(cudaStreamWaitEvent(s->compute, f->done, 0), "await", err);
 }
 
 /* NCCL's kernels end, and what waits for them on the GPU goes on. */
@@ -164,9 +169,9 @@ static td_status finish(td_comm *comm, td_error *err) {
     td_status status = alive(s, err);
     for (flight *f = s->first; f && !status; f = f->next) {
         cudaError_t error;
-        while ((error = cudaEventQuery(f->end)) == cudaErrorNotReady) {
-            /* While the engine's own work before it goes on, nobody hangs. */
-            if (!f->begun && cudaEventQuery(f->begin) == cudaSuccess) f->begun = td_now();
+        while ((error = cudaEventQuery(f->done)) == cudaErrorNotReady) {
+            /* While the engine's own work before it goes on, nobody hangs; collectives before it are done by now. */
+            if (!f->begun && cudaEventQuery(f->ready) == cudaSuccess) f->begun = td_now();
             if (f->begun && !(td_now() - f->begun <= comm->limit)) return hang(s, f, err);
             if ((status = healthy(s, err))) return status;
             usleep(20);
@@ -205,7 +210,7 @@ static int events(td_comm *comm, const td_comm_event **rows) {
 static void release(flight *f) {
     while (f) {
         flight *next = f->next;
-        cudaEventDestroy(f->ready), cudaEventDestroy(f->begin), cudaEventDestroy(f->end);
+        cudaEventDestroy(f->ready), cudaEventDestroy(f->done), cudaEventDestroy(f->begin), cudaEventDestroy(f->end);
         free(f);
         f = next;
     }
