@@ -95,4 +95,4 @@ clean: ## remove what was built
 
 # Criterion has its verdict before a test's process ends, where leaks are found: any report fails the run.
 watched = rm -f $(BUILD)/report.*; ASAN_OPTIONS="detect_leaks=1:log_path='$$(realpath $(BUILD))/report'" UBSAN_OPTIONS=print_stacktrace=1 \
-	$(BUILD)/tests </dev/null; status=$$?; if cat $(BUILD)/report.* 2>/dev/null; then echo 'FAIL: a sanitizer reports' >&2; exit 1; fi; exit $$status
+	LSAN_OPTIONS=print_suppressions=0 $(BUILD)/tests </dev/null; status=$$?; if cat $(BUILD)/report.* 2>/dev/null; then echo 'FAIL: a sanitizer reports' >&2; exit 1; fi; exit $$status

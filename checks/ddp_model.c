@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 enum { T = 8, STEPS = 3, TRIALS = 4, LAMBDA = 4 };
-static const td_gpt_config config = {.layers = 1, .heads = 2, .C = 32, .vocab = 48, .T_max = T};
+static const td_gpt_config config = {.layers = 1, .heads = 2, .C = 16, .vocab = 24, .T_max = T};
 static const td_adam_config adam_config = {.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .weight_decay = 0.1};
 
 /* Sequences of a rank. In step 1 the first rank has those of the last as well, which has none. */
