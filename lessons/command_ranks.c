@@ -6,6 +6,7 @@
 #include "ranks/world.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void usage(FILE *out) {
     fprintf(out, "usage: tandem ranks TASK [RANKS=n] [NAME=value …]; tandem ranks TASK --help tells more\n\n"
@@ -43,12 +44,22 @@ static td_status run(const td_rank_task *task, td_comm *host, int argc, char **a
     return status ? status : task->run(&arguments, world, err);
 }
 
+/* Without MPI ranks cannot agree on who speaks. What is the same on all of them, rank 0 says; the others leave it time
+ * to, since the launcher ends all when one ends. */
+static int fail_alone(const char *task, int rank, const td_error *err) {
+    const struct timespec moment = {0, 300 * 1000 * 1000};
+    int all_alike = err->status == TD_BAD_PARAM || err->status == TD_UNSUPPORTED;
+    if (rank == 0 || !all_alike) return fail(task, NULL, err);
+    nanosleep(&moment, NULL);
+    return td_exit_status(err);
+}
+
 static int as_rank(const td_rank_task *task, int argc, char **argv) {
     td_error err = {0};
     td_comm *host = NULL;
     int rank, launched = td_launched_rank(&rank);
     if ((launched ? td_comm_mpi(&host, &err) : td_comm_alone(&host, TD_CPU, &err)) != TD_OK)
-        return rank == 0 ? fail(task->name, NULL, &err) : td_exit_status(&err);
+        return fail_alone(task->name, rank, &err);
     td_world world = {.comm = host};
     td_status status = run(task, host, argc, argv, &world, &err);
     fflush(stdout);
