@@ -170,6 +170,7 @@ static td_status hang_board(td_mpi *mpi, td_error *err) {
     memset(mine, 0, sizeof *mine);
     int here, ranks = mpi->comm->ranks;
     MPI_Comm_size(mpi->host, &here);
+    mpi->one_host = here == ranks;
     int *names = malloc(2 * (size_t)here * sizeof *names);
     mpi->board = (td_board){mpi->comm->rank, ranks, calloc((size_t)ranks, sizeof(td_board_slot *))};
     if (!names || !mpi->board.slot) {

@@ -60,20 +60,37 @@ double td_mpi_simulated_seconds(const td_mpi *mpi, const td_work *work) {
     }
 }
 
-static td_status begin_together(td_mpi *mpi, const td_work *work, td_error *err) {
+/* When would a real link have begun? Once the last rank had asked for it, and what went before was through: the latest
+ * of all ranks' times, which share a clock on one host; on several, now that all are here. */
+static td_status begin_together(td_mpi *mpi, const td_work *work, double *start, td_error *err) {
+    *start = work->submitted > mpi->link_free ? work->submitted : mpi->link_free;
     MPI_Request request;
-    td_status status = td_mpi_check(MPI_Ibarrier(mpi->world, &request), work, err);
-    return status ? status : td_mpi_wait(mpi, &request, work, err);
+    int code = MPI_Iallreduce(MPI_IN_PLACE, start, 1, MPI_DOUBLE, MPI_MAX, mpi->world, &request);
+    td_status status = td_mpi_check(code, work, err);
+    if (status == TD_OK) status = td_mpi_wait(mpi, &request, work, err);
+    if (!mpi->one_host) *start = td_now();
+    return status;
 }
 
-static td_status one(td_mpi *mpi, const td_work *work, double *start, td_error *err) {
+static td_status simulated(td_mpi *mpi, const td_work *work, double *start, double *end, td_error *err) {
+    td_status status = begin_together(mpi, work, start, err);
+    if (status == TD_OK) status = td_mpi_carry_out(mpi, work, err);
+    double done = td_now(), due = *start + td_mpi_simulated_seconds(mpi, work);
+    if (status == TD_OK) sleep_until(mpi, due);
+    mpi->link_free = *end = done > due ? done : due;
+    return status;
+}
+
+static td_status one(td_mpi *mpi, const td_work *work, double *start, double *end, td_error *err) {
     td_board_enter(&mpi->board, work);
     td_status status = work->trusting ? TD_OK : td_board_compare(&mpi->board, work, err);
-    int simulated = work->link.beta > 0;
-    if (status == TD_OK && simulated) status = begin_together(mpi, work, err);
-    *start = td_now();
-    if (status == TD_OK) status = td_mpi_carry_out(mpi, work, err);
-    if (status == TD_OK && simulated) sleep_until(mpi, *start + td_mpi_simulated_seconds(mpi, work));
+    if (status == TD_OK && work->link.beta > 0) {
+        status = simulated(mpi, work, start, end, err);
+    } else if (status == TD_OK) {
+        *start = td_now();
+        status = td_mpi_carry_out(mpi, work, err);
+        *end = td_now();
+    }
     if (status == TD_OK) td_board_leave(&mpi->board, work);
     return status;
 }
@@ -111,12 +128,12 @@ void *td_mpi_drive(void *state) {
         work->begun = 1, work->start = td_now();
         pthread_mutex_unlock(&mpi->lock);
         td_error error = {0};
-        double start;
-        td_status status = one(mpi, work, &start, &error);
+        double start, end;
+        td_status status = one(mpi, work, &start, &end, &error);
         pthread_mutex_lock(&mpi->lock);
         if (status && !mpi->broken) mpi->broken = 1, mpi->error = error;
         if (status == TD_OK) {
-            work->done = 1, work->start = start, work->end = td_now();
+            work->done = 1, work->start = start, work->end = end;
             td_events_add(&mpi->events, work);
         }
         pthread_cond_broadcast(&mpi->done);

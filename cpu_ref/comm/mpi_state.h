@@ -14,7 +14,8 @@ typedef struct td_mpi {
     MPI_Win window; /* the board's memory */
     td_board board;
     int64_t piece;
-    int ours; /* MPI was started here */
+    int ours;     /* MPI was started here */
+    int one_host; /* all ranks are on it, and share its clock */
 
     pthread_t thread;
     pthread_mutex_t lock; /* of all below */
@@ -26,7 +27,8 @@ typedef struct td_mpi {
     int running, broken;
     td_error error; /* why it is broken */
 
-    void *scratch; /* the thread's: a reduce-scatter in place lands here first */
+    double link_free; /* the thread's: when the simulated link is through with what it had */
+    void *scratch;    /* the thread's: a reduce-scatter in place lands here first */
     size_t scratch_bytes;
 } td_mpi;
 

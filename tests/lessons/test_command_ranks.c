@@ -130,6 +130,19 @@ Test(command_ranks, bad_parameters_are_one_line) {
     cr_assert(result.status == 2 && !*result.err, "%d %s", result.status, result.err);
 }
 
+Test(command_ranks, links_are_given_with_units) {
+    static const char *const cases[][3] = {{"ALPHA=50us", "BETA=2GB/s", "α = 5e-05 s, β = 2e+09 bytes/s"},
+                                           {"ALPHA=0.001 s", "BETA=500 MB/s", "α = 0.001 s, β = 5e+08 bytes/s"},
+                                           {"ALPHA=2e-3", "BETA=1e6", "α = 0.002 s, β = 1e+06 bytes/s"},
+                                           {"ALPHA=0", "BETA=1.5GiB/s", "α = 0 s, β = 1.61061e+09 bytes/s"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        support_result result;
+        support_tandem(NULL, &result, "ranks", "comm", "COUNT=0", (char *)cases[i][0], (char *)cases[i][1]);
+        cr_expect_eq(result.status, 0, "%s", result.err);
+        cr_expect(strstr(result.out, cases[i][2]), "%s: %s", cases[i][2], result.out);
+    }
+}
+
 Test(command_ranks, several_ranks_refuse_in_one_line) {
     td_launched got;
     launched(3, 30, &got, "comm", "ALPHA=soon");
