@@ -50,7 +50,8 @@ extern const td_ddp_scheme *const td_ddp_schemes[];
 td_status td_ddp_new(td_ddp **out, const td_ddp_scheme *scheme, td_comm *comm, const td_engine *engine,
                      td_parameter *parameters, int n, const td_ddp_config *config, td_error *err);
 void td_ddp_delete(td_ddp *ddp);
-/* A step's reduction begins: nothing is ready. TD_WRONG if the last one was not finished. */
+/* A step's reduction begins: nothing is ready. TD_WRONG if the last one was not finished, or if an all-reduce failed
+ * in an earlier step. */
 td_status td_ddp_begin(td_ddp *ddp, td_error *err);
 /* A td_gradient_ready: parameter i has had one of its uses. What goes wrong is told by finish. Announcing once more
  * than `uses`, or before begin, is TD_WRONG: its gradient is in flight, or stale. */

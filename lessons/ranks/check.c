@@ -5,12 +5,15 @@
 #include "../../checks/file.h"
 #include "../../checks/provenance.h"
 #include "../../checks/record.h"
+#include "../../checks/text.h"
 #include "ranks.h"
 #include "tandem/device.h"
 #include <math.h>
 #include <string.h>
 
 static const td_option options[] = {
+    {"way", "all", "all, a scheme, or a mistake of lesson 6: \"no division\"",
+     "what is checked: every scheme and Adam, or one way of reducing, which FAILs if it is a mistake"},
     {"large", "64MiB", "a size of 4 bytes to 1GiB", "the bucket that a late rank keeps waiting (D5)"},
     {"out", "out/ranks/check.csv", "a file that can be written", "where the rows go"},
     TD_RANK_OPTIONS,
@@ -38,15 +41,38 @@ static void row(void *context, const char *name, const char *variant, const char
     if (l->failed++ == 0) snprintf(l->first, sizeof l->first, "%s, %s: %s", name, variant, note);
 }
 
-static td_status run_schemes(td_world *world, int64_t large, const td_case_report *report, td_error *err) {
+static td_status run_way(td_world *world, const td_ddp_way *way, int64_t large, const td_case_report *report,
+                         td_error *err) {
     td_model_maker model = world->engine.backend == TD_CUDA ? td_cuda_model : td_cpu_model;
+    const td_ddp_trial trial = {world->comm, &world->engine, way, model, (size_t)large, 0.05};
+    return td_ddp_cases(&trial, report, err);
+}
+
+static td_status run_all(td_world *world, int64_t large, const td_case_report *report, td_error *err) {
     td_status status = TD_OK;
     for (int s = 0; status == TD_OK && td_ddp_schemes[s]; s++) {
         const td_ddp_way way = td_ddp_right_way(td_ddp_schemes[s]);
-        const td_ddp_trial trial = {world->comm, &world->engine, &way, model, (size_t)large, 0.05};
-        status = td_ddp_cases(&trial, report, err);
+        status = run_way(world, &way, large, report, err);
     }
-    return status;
+    return status ? status : td_adam_cases(world->comm, &world->engine, report, err);
+}
+
+static td_status find_way(const char *name, td_ddp_way *way, td_error *err) {
+    char shown[48];
+    for (int s = 0; td_ddp_schemes[s]; s++)
+        if (!strcmp(name, td_ddp_schemes[s]->name)) {
+            *way = td_ddp_right_way(td_ddp_schemes[s]);
+            return TD_OK;
+        }
+    for (int m = 0; td_ddp_mistakes[m]; m++)
+        if (!strcmp(name, td_ddp_mistakes[m]->name)) {
+            *way = *td_ddp_mistakes[m];
+            return TD_OK;
+        }
+    return td_fail(err, TD_BAD_PARAM,
+                   "WAY=%s: must be all, naive, flat, overlapped, bucketed, or a mistake: mean of rank means, "
+                   "no division, update before the wait, own ready order",
+                   td_shown(name, shown, sizeof shown));
 }
 
 static td_status show(const td_arguments *arguments, const td_world *world, const listener *l, td_error *err) {
@@ -74,10 +100,12 @@ static td_status run(const td_arguments *arguments, td_world *world, td_error *e
     int64_t large;
     int one;
     td_status status = td_argument_sizes(arguments, "large", 4, INT64_C(1) << 30, &large, 1, &one, err);
+    int all = !strcmp(td_argument_text(arguments, "way"), "all");
+    td_ddp_way way;
+    if (!status && !all) status = find_way(td_argument_text(arguments, "way"), &way, err);
     if (!status && !l.rows) status = td_fail(err, TD_NO_MEMORY, "no memory for rows");
     if (!status && world->comm->rank == 0) status = td_file_probe(td_argument_text(arguments, "out"), err);
-    if (!status) status = run_schemes(world, large, &report, err);
-    if (!status) status = td_adam_cases(world->comm, &world->engine, &report, err);
+    if (!status) status = all ? run_all(world, large, &report, err) : run_way(world, &way, large, &report, err);
     if (status == TD_WRONG && l.failed) status = TD_OK; /* what failed stands in the table, shown before it is told */
     if (!status) status = show(arguments, world, &l, err);
     if (!status && l.failed)

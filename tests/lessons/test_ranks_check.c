@@ -55,10 +55,31 @@ Test(ranks_check, eight_ranks) {
     check(8);
 }
 
+/* Two ranks, a mistake: its cases are FAIL, the table is still shown, and the exit status says it. */
+Test(ranks_check, a_mistake_fails) {
+    char folder[64], out[PATH_MAX + 8];
+    td_launched got;
+    td_error err = {0};
+    support_folder(folder);
+    snprintf(out, sizeof out, "OUT=%s", support_path(folder, "check.csv"));
+    td_status launched = td_launch_ranks(
+        2, NULL, (const char *const[]){"check", "WAY=mean of rank means", "LARGE=4KiB", out, NULL}, 100, &got, &err);
+    if (launched == TD_UNSUPPORTED) cr_skip_test("SKIP: %s", err.message);
+    cr_assert_eq(launched, TD_OK, "%s", err.message);
+    cr_expect_eq(got.status, 1, "%d: %s%s", got.status, got.out, got.err);
+    cr_expect(strstr(got.out, "rank 0: A1[0] is 3.5, must be 2.25"), "%s", got.out);
+    cr_expect(strstr(got.out, "21 cases on 2 ranks"), "%s", got.out);
+    cr_expect(strstr(got.err, "cases failed, the first: D1 token weights, mean of rank means"), "%s", got.err);
+    td_launched_free(&got);
+    support_folder_remove(folder);
+}
+
 Test(ranks_check, refuses_what_it_cannot_use) {
     support_result result;
     support_tandem(NULL, &result, "ranks", "check", "LARGE=3");
     support_refused(&result, 2, "LARGE");
+    support_tandem(NULL, &result, "ranks", "check", "WAY=hasty");
+    support_refused(&result, 2, "WAY=hasty");
     support_tandem(NULL, &result, "ranks", "check", "OUT=/nowhere/else/check.csv/");
     cr_expect_neq(result.status, 0);
 }
