@@ -178,7 +178,7 @@ static const char *large_parameters(td_rig *rig, const td_ddp_trial *t, const td
         size_t bytes, cap = k == 0 ? caps->first_cap_bytes : caps->cap_bytes;
         const int *member = td_ddp_bucket(rig->ddp, k, &members, &bytes);
         for (int m = 0; m < members; m++) seen[member[m]]++;
-        if (t->way->scheme == &td_ddp_bucketed && members > 1 && bytes > cap)
+        if (!strcmp(t->way->scheme->name, "bucketed") && members > 1 && bytes > cap)
             td_rig_wrong(rig, "bucket %d: %d parameters, %zu bytes, the cap is %zu", k, members, bytes, cap);
     }
     for (int i = 0; i < n; i++)

@@ -1,6 +1,7 @@
 #include "ddp.h"
 #include "../../cpu_ref/ddp/ddp_inside.h"
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 
 static td_status plan_each(td_ddp *ddp, td_error *err) {
@@ -95,6 +96,60 @@ static td_status finish_narrow(td_ddp *ddp, td_error *err) {
     return status;
 }
 
+static td_status plan_overfull(td_ddp *ddp, td_error *err) {
+    (void)err;
+    return td_ddp_plan_by_cap(ddp, ddp->config.first_cap_bytes, ddp->config.cap_bytes / 4 * 5);
+}
+
+/* In flight, and nobody is told. */
+static td_status finish_unseen(td_ddp *ddp, td_error *err) {
+    td_status status = td_ddp_start_rest(ddp, err);
+    for (int k = 0; k < ddp->buckets; k++) ddp->bucket[k].started = 0;
+    return status;
+}
+
+static td_status start_unseen(td_ddp *ddp, int parameter, td_error *err) {
+    (void)parameter;
+    td_status status = td_ddp_start_ready(ddp, err);
+    for (int k = 0; k < ddp->buckets; k++) ddp->bucket[k].started = 0;
+    return status;
+}
+
+/* What was announced too early or too often is forgotten. */
+static td_status finish_forgetting(td_ddp *ddp, td_error *err) {
+    ddp->trouble.status = TD_OK;
+    return td_ddp_start_rest(ddp, err);
+}
+
+/* The update never sees that a gradient was not finite. */
+static td_status finish_sweeping(td_ddp *ddp, td_error *err) {
+    td_status status = td_ddp_start_rest(ddp, err);
+    for (int k = 0; !status && k < ddp->buckets; k++) {
+        const td_ddp_bucket_state *b = &ddp->bucket[k];
+        if (!(status = td_ddp_await(ddp, k, err))) status = td_ddp_land(ddp, k, err);
+        for (int m = b->first; !status && m < b->first + b->members; m++) {
+            const td_parameter *p = &ddp->parameter[ddp->member[m]];
+            td_tensor gradient = td_contiguous(p->gradient, p->dtype, 1, 1, 1, p->count);
+            for (int64_t i = 0; i < p->count; i++)
+                if (!isfinite(td_load(&gradient, i))) td_store(&gradient, i, 0);
+        }
+    }
+    return status;
+}
+
+/* The factor goes to each rank's gradient, not to the sum: two roundings where there should be one. */
+static td_status finish_scaled_first(td_ddp *ddp, td_error *err) {
+    td_status status = TD_OK;
+    for (int k = 0; !status && k < ddp->buckets; k++) {
+        td_ddp_bucket_state *b = &ddp->bucket[k];
+        if (!b->packed && b->count > 0)
+            status = ddp->engine.convert(b->data, b->dtype, b->data, b->dtype, b->count, ddp->factor, err);
+        b->landed = !b->packed;
+        if (!status) status = td_ddp_start(ddp, k, err);
+    }
+    return status;
+}
+
 const td_ddp_mutant td_ddp_mutants[] = {
     {{"bucket launched twice", "", plan_caps, start_ready, finish_again}, 2, "D8 exact sums"},
     {{"stale ready count", "", plan_caps, count_stale, start_rest}, 2, "D6 stale count"},
@@ -102,5 +157,13 @@ const td_ddp_mutant td_ddp_mutants[] = {
     {{"frozen in a bucket", "", plan_with_frozen, start_ready, start_rest}, 2, "D3 frozen"},
     {{"started at the first of its parameters", "", plan_caps, start_early, start_rest}, 3, "D8 exact sums"},
     {{"16-bit sums", "", plan_each, NULL, finish_narrow}, 4, "D7 16 bits"},
+    {{"a parameter frozen on one rank", "", plan_with_frozen, start_ready, start_rest}, 2, "plans differ"},
+    {{"bucketed", "a quarter above the cap", plan_overfull, start_ready, start_rest}, 1, "D4 caps"},
+    {{"in flight unseen", "", plan_caps, start_unseen, finish_unseen}, 2, "D5 refilled"},
+    {{"announcements forgotten", "", plan_caps, start_ready, finish_forgetting}, 1, "D6 misused"},
+    {{"announcements forgotten", "", plan_caps, start_ready, finish_forgetting}, 1, "D6 accumulated"},
+    {{"NaN swept away", "", plan_caps, start_ready, finish_sweeping}, 2, "D3 not finite"},
+    {{"scaled before the sum", "", plan_each, NULL, finish_scaled_first}, 2, "D8 same bits"},
+    {{"started at the first of its parameters", "", plan_caps, start_early, start_rest}, 2, "D3 tied"},
     {{0}, 0, NULL},
 };
