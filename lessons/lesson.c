@@ -47,6 +47,10 @@ static int read_line(char *line, int size) {
 
 int td_lesson_predict(const char *question, const char *const *choices, int count) {
     td_lesson_section("Predict");
+    return td_lesson_ask(question, choices, count);
+}
+
+int td_lesson_ask(const char *question, const char *const *choices, int count) {
     td_print_wrapped(stdout, question, "", "", line_width());
     for (int i = 0; i < count; i++) print_choice(i, choices[i]);
     if (!someone_is_there()) return -1;

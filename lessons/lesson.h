@@ -15,7 +15,7 @@ typedef struct td_lesson {
 } td_lesson;
 
 extern const td_lesson td_lesson_measure, td_lesson_roofline, td_lesson_online_softmax, td_lesson_flash_forward,
-    td_lesson_flash_backward, td_lesson_sharded_adam;
+    td_lesson_flash_backward, td_lesson_ddp, td_lesson_sharded_adam;
 /* NULL-terminated, in order. */
 extern const td_lesson *const td_lessons[];
 
@@ -23,6 +23,8 @@ extern const td_lesson *const td_lessons[];
  * nothing is read. Returns the chosen index, or −1 if there is none. td_lesson_answer says afterwards whether it was
  * right. */
 int td_lesson_predict(const char *question, const char *const *choices, int count);
+/* The same within a section, under no title of its own. */
+int td_lesson_ask(const char *question, const char *const *choices, int count);
 void td_lesson_answer(int chosen, int right, const char *const *choices, const char *why);
 
 /* The header of a run: device, seed, shape, dtype, mask, and the exact command that replays it. */
