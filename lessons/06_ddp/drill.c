@@ -2,7 +2,7 @@
 #include "lesson_6.h"
 #include <string.h>
 
-static const char *const choices[] = {"data", "normalisation", "synchronisation"};
+static const char *const choices[] = {"data", "normalisation", "synchronisation", "none of them"};
 enum { CHOICES = sizeof choices / sizeof *choices };
 
 static void print_evidence(const td_record *all, int r) {
@@ -21,7 +21,8 @@ void td_lesson_6_show_drill(td_lesson_6 *lesson, const td_record *all) {
     int r = td_record_rows(all) - 1, right = 0;
     if (r < 0 || strcmp(td_record_get_text(all, r, "part"), "drill")) return;
     const char *first = td_record_get_text(all, r, "first");
-    while (right < CHOICES - 1 && strcmp(first, choices[right])) right++;
+    while (right < CHOICES - 1 && strcmp(first, choices[right]))
+        right++; /* none: a fault that this batch cannot show */
     td_lesson_text(6, "Three questions in this order");
     print_evidence(all, r);
     int chosen = td_lesson_ask("Which is the first that is not as it should be?", choices, CHOICES);

@@ -3,18 +3,27 @@
 #include "lesson_6.h"
 #include <string.h>
 
+/* Two mistakes need not be any on a small batch: where all ranks count the same number of tokens, the mean of their
+ * means is right; and where the other keys drop the same tokens, none perhaps, they do no harm. */
+static int is_none(const td_record *rows, int r) {
+    const char *name = td_record_get_text(rows, r, "name");
+    int harmless = !strcmp(name, "mean of means") || !strcmp(name, "local keys");
+    return !strcmp(name, "nothing") || (harmless && !strcmp(td_record_get_text(rows, r, "first"), "nothing"));
+}
+
 /* Is the verdict what it must be, and the name? */
 static int as_planted(const td_record *rows, int r) {
     const char *verdict = td_record_get_text(rows, r, "verdict"), *name = td_record_get_text(rows, r, "name");
-    if (!strcmp(name, "nothing")) return strcmp(verdict, "FAIL") && !strcmp(td_record_get_text(rows, r, "named"), name);
+    if (is_none(rows, r)) return strcmp(verdict, "FAIL") && !strcmp(td_record_get_text(rows, r, "named"), "nothing");
     return !strcmp(verdict, "FAIL") && strstr(td_record_get_text(rows, r, "named"), name);
 }
 
 static void print_mistakes(const td_record *rows) {
     for (int r = 0; r < td_record_rows(rows); r++) {
         const char *refused = td_record_get_text(rows, r, "refused");
-        if (!strcmp(td_record_get_text(rows, r, "name"), "nothing")) continue;
+        if (r == 0) continue;
         printf("  %-15s %s\n", td_record_get_text(rows, r, "name"), td_record_get_text(rows, r, "mistake"));
+        if (is_none(rows, r)) printf("%18s(on this batch it makes no difference)\n", "");
         if (refused[0]) {
             char line[400];
             snprintf(line, sizeof line, "(had it asked: %s)", refused);

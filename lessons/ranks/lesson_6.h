@@ -47,7 +47,8 @@ void td_lesson_6_set_values(td_gpt *gpt, const double *values, int64_t count);
 /* All gradients as doubles. */
 void td_lesson_6_get_gradients(td_gpt *gpt, double *gradients, int64_t count);
 
-/* A part of a global batch. Samples have different lengths: what is past the end is not counted. A twelfth of the
+/* A part of a global batch. Samples have different lengths, later ones on the whole longer: what is past the end is not
+ * counted. A twelfth of the
  * tokens is dropped, that is, replaced by byte 0: which, depends on the seed and on the sample's key. */
 typedef struct td_lesson_6_batch {
     int64_t B, counted;

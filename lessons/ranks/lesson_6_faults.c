@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LATE_MS = 60 };
+enum { LATE_MS = 150 };
 
 const td_lesson_6_fault_name td_lesson_6_faults[TD_FAULTS] = {
     {"nothing", "none", NULL},

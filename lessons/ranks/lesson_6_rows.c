@@ -29,7 +29,8 @@ static double scheduled(const td_lesson_6_clock *clock, const td_ddp *ddp, const
 /* From another plan's steps, in which nothing was communicated before backward was over: what this plan would take,
  * said without running it. */
 static double foretold(const td_lesson_6_clock *clock, const td_lesson_6_plan *plan, const td_lesson_6_plan *first) {
-    double ready[TD_LESSON_6_BUCKETS], of_parameter[TD_LESSON_6_BUCKETS], sample[TD_LESSON_6_ROUNDS], backward, update;
+    double ready[TD_LESSON_6_BUCKETS] = {0}, of_parameter[TD_LESSON_6_BUCKETS] = {0}, sample[TD_LESSON_6_ROUNDS] = {0};
+    double backward, update;
     for (int i = 0; i < clock->scene.parameters; i++) {
         for (int r = 0; r < clock->rounds; r++) sample[r] = first->step[r].parameter_ready[i];
         of_parameter[i] = median(sample, clock->rounds, NULL, NULL);
@@ -79,7 +80,7 @@ void td_lesson_6_plan_row(const td_lesson_6_clock *clock, const td_lesson_6_plan
     enum { STEP, PREDICTED, RATIO, BACKWARD, BUSY, HIDDEN, EXPOSED, CELLS };
     static const char *const name[CELLS] = {"step_ms", "schedule_ms", "",          "backward_ms",
                                             "busy_ms", "hidden_ms",   "exposed_ms"};
-    double cell[CELLS][TD_LESSON_6_ROUNDS], low, high;
+    double cell[CELLS][TD_LESSON_6_ROUNDS] = {{0}}, low, high;
     int n = td_ddp_buckets(plan->ddp);
     for (int r = 0; r < clock->rounds; r++) {
         const td_lesson_6_step *s = &plan->step[r];
@@ -116,7 +117,7 @@ static void piece(const td_lesson_6_clock *clock, td_record *record, const td_le
 }
 
 void td_lesson_6_timeline(const td_lesson_6_clock *clock, const td_lesson_6_plan *plan, td_record *record) {
-    double sample[TD_LESSON_6_ROUNDS], middle;
+    double sample[TD_LESSON_6_ROUNDS] = {0}, middle;
     const td_lesson_6_step *s = plan->step;
     for (int r = 0; r < clock->rounds; r++) sample[r] = plan->step[r].end;
     middle = median(sample, clock->rounds, NULL, NULL);

@@ -112,7 +112,8 @@ td_status td_lesson_6_draw(const td_lesson_6_scene *scene, int64_t step, int64_t
     batch->counted = 0;
     for (int64_t b = 0; b < batch->B; b++) {
         double u = td_uniform(chance, LENGTHS, (uint64_t)(first + b));
-        int64_t length = T / 4 + (int64_t)(u * (double)(T - T / 4)) + 1;
+        double part = (double)(first + b + 1) / (double)(scene->ranks * scene->B); /* later samples are longer */
+        int64_t length = 1 + (int64_t)((part / 2 + u / 2) * (double)(T - 1));
         batch->counted += length;
         for (int64_t t = 0; t < T; t++) {
             if (t >= length) batch->targets[b * T + t] = -1;

@@ -1,0 +1,178 @@
+/* Lesson 6 on small models, driven as a learner does: right steps pass, each fault fails and is named, a hang is
+ * reported, and where there is no mpirun the rest is still taught. */
+#include "../../checks/record.h"
+#include "../support.h"
+
+static void says(const support_result *r, const char *text) {
+    cr_expect_not_null(strstr(r->out, text), "%s", text);
+}
+
+static td_record *table(const char *folder, const char *file) {
+    td_record *record = NULL;
+    td_error err = {0};
+    cr_assert_eq(td_record_read_csv(&record, support_path(folder, file), &err), TD_OK, "%s", err.message);
+    return record;
+}
+
+static void run(support_result *r, const char *folder, char *ranks, char *more) {
+    char out[96];
+    snprintf(out, sizeof out, "OUT=%s", folder);
+    support_tandem(NULL, r, "lesson", "6", ranks, more, "B=3", "T=16", "C=16", "STEPS=2", "ROUNDS=1", "TIME_B=1",
+                   "TIME_T=8", "TIME_LAYERS=1", "TIME_C=16", "CAP=4KiB", "CAPS=1KiB,1MiB", "ALPHA=50us", out);
+}
+
+static int has_mpirun(void) {
+    char printed[256];
+    return support_shell("command -v mpirun", printed, sizeof printed) == 0;
+}
+
+/* Every row of a part has this verdict; how many there are. */
+static int all_are(const td_record *rows, const char *part, const char *verdict) {
+    int count = 0;
+    for (int r = 0; r < td_record_rows(rows); r++) {
+        if (strcmp(td_record_get_text(rows, r, "part"), part)) continue;
+        const char *name = td_record_get_text(rows, r, "name");
+        int planted = name[0] && strcmp(name, "nothing");
+        const char *want = name[0] && !planted ? "PASS" : verdict;
+        cr_expect_str_eq(td_record_get_text(rows, r, "verdict"), want, "%s %s", part, name);
+        count++;
+    }
+    return count;
+}
+
+static void each_is_named(const td_record *rows) {
+    static const char *const kinds[][2] = {{"other seeds", "data"},
+                                           {"same samples", "data"},
+                                           {"local keys", "data"},
+                                           {"mean of means", "normalisation"},
+                                           {"no division", "normalisation"},
+                                           {"early division", "synchronisation"},
+                                           {"early update", "synchronisation"}};
+    for (int r = 0; r < td_record_rows(rows); r++) {
+        const char *name = td_record_get_text(rows, r, "name"), *first = "nothing";
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            if (!strcmp(name, kinds[k][0])) first = kinds[k][1];
+        cr_expect_str_eq(td_record_get_text(rows, r, "first"), first, "%s", name);
+        cr_expect_not_null(strstr(td_record_get_text(rows, r, "named"), name), "%s named %s", name,
+                           td_record_get_text(rows, r, "named"));
+    }
+}
+
+Test(lesson_6, runs_to_its_end_and_names_each_fault) {
+    if (!has_mpirun()) cr_skip_test("no mpirun here");
+    char folder[64];
+    support_folder(folder);
+    support_result r;
+    run(&r, folder, "RANKS=2", "SEED=1");
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_assert_str_empty(r.err);
+    says(&r, "SIMULATED link");
+    says(&r, "= 2.25   the gradient of the mean");
+    says(&r, "= 3.5   something else");
+    says(&r, "waits 2");
+    says(&r, "mismatch: rank");
+    says(&r, "REFUSED: speed-up: global batch = 1 against 2");
+    says(&r, "sent by a rank: 24 bytes; 2·(N − 1)/N of 16: 24, equal");
+    says(&r, "MODEL OUTPUT, not measured");
+    says(&r, "The drill's answer");
+    says(&r, "Self-test");
+    cr_expect_null(strstr(r.out, "the text is missing"));
+
+    td_record *equality = table(folder, "lesson-6/equality.csv"), *mistakes = table(folder, "lesson-6/mistakes.csv");
+    cr_expect_eq(all_are(equality, "schemes", "PASS"), 4);
+    cr_expect_eq(all_are(equality, "walk", "PASS"), 2);
+    cr_expect_eq(all_are(mistakes, "mistakes", "FAIL"), 8);
+    cr_expect_eq(all_are(mistakes, "drill", "FAIL"), 1);
+    each_is_named(mistakes);
+    td_record_delete(equality), td_record_delete(mistakes);
+
+    /* a rank's part of the batch alone is another gradient; the time line holds every all-reduce */
+    td_record *times = table(folder, "lesson-6/ddp_times.csv"), *line = table(folder, "lesson-6/ddp_timeline.csv");
+    int reduces = 0, planned = 0;
+    for (int i = 0; i < td_record_rows(line); i++)
+        reduces += !strcmp(td_record_get_text(line, i, "kind"), "all-reduce");
+    for (int i = 0; i < td_record_rows(times); i++)
+        if (!strcmp(td_record_get_text(times, i, "part"), "schemes"))
+            planned += (int)td_record_get(times, i, "buckets");
+    cr_expect(reduces == planned && planned > 4, "%d of %d", reduces, planned);
+    td_record_delete(times), td_record_delete(line);
+    support_folder_remove(folder);
+}
+
+/* One rank has nobody to disagree with, and says so. */
+Test(lesson_6, one_rank_skips_what_needs_two) {
+    if (!has_mpirun()) cr_skip_test("no mpirun here");
+    char folder[64];
+    support_folder(folder);
+    support_result r;
+    run(&r, folder, "RANKS=1", "SCHEME=bucketed");
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    says(&r, "SKIP: one rank has nobody to disagree with");
+    says(&r, "SKIP: one rank has one order");
+    says(&r, "SKIP: one rank is one process");
+    td_record *equality = table(folder, "lesson-6/equality.csv");
+    cr_expect_eq(all_are(equality, "schemes", "PASS"), 1);
+    td_record_delete(equality);
+    support_folder_remove(folder);
+}
+
+/* Without mpirun the text, the ring and the model remain, and nothing that was not run is shown as run. */
+Test(lesson_6, without_mpirun_the_rest_is_taught) {
+    char folder[64], old[PATH_MAX];
+    support_folder(folder);
+    support_result r;
+    snprintf(old, sizeof old, "%s", getenv("PATH"));
+    setenv("PATH", folder, 1);
+    run(&r, folder, "RANKS=2", "SEED=1");
+    setenv("PATH", old, 1);
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    says(&r, "SKIP: ");
+    says(&r, "mpirun");
+    says(&r, "SKIP: nothing was measured above");
+    says(&r, "sent by a rank: 24 bytes");
+    says(&r, "MODEL OUTPUT, not measured");
+    says(&r, "Nothing was measured here");
+    cr_expect_null(strstr(r.out, "PASS"));
+    cr_expect_neq(access(support_path(folder, "lesson-6/equality.csv"), R_OK), 0);
+    support_folder_remove(folder);
+}
+
+/* By hand: 8 ranks of one node over 300 GB/s, 3 us: 2·7·(3 us + 622 MiB / 8 / 300 GB/s). */
+Test(lesson_6, the_model_is_that_by_hand) {
+    char folder[64], old[PATH_MAX];
+    support_folder(folder);
+    support_result r;
+    snprintf(old, sizeof old, "%s", getenv("PATH"));
+    setenv("PATH", folder, 1);
+    run(&r, folder, "RANKS=2", "MODEL_BACKWARD=100ms");
+    setenv("PATH", old, 1);
+    td_record *model = table(folder, "lesson-6/ddp_scaling.csv");
+    double bytes = 622.0 * 1048576, two = td_record_get(model, 0, "two_levels_ms"), last = 0;
+    cr_expect_float_eq(two, 1e3 * 14 * (3e-6 + bytes / 8 / 300e9), 1e-9 * two);
+    for (int i = 0; i < td_record_rows(model); i++) { /* a step is never shorter than backward, nor than with fewer */
+        double step = td_record_get(model, i, "ring_step_ms");
+        cr_expect(step >= 100 && step >= last, "%d", i);
+        last = step;
+    }
+    td_record_delete(model);
+    support_folder_remove(folder);
+}
+
+Test(lesson_6, refuses_bad_parameters_in_one_line) {
+    static char *const bad[][2] = {{"RANKS=0", "RANKS=0: must be"},      {"RANKS=9", "RANKS=9: must be"},
+                                   {"SCHEME=fast", "SCHEME=fast: must"}, {"ALPHA=fast", "ALPHA=fast: must be"},
+                                   {"BETA=-1", "BETA=-1: must be"},      {"BETA=0", "BETA"},
+                                   {"CAP=0", "CAP=0: must be"},          {"CAPS=1KiB,,2KiB", "CAPS=1KiB,,2KiB: must"},
+                                   {"NODE=3", "NODE=3: must be one of"}, {"H=3", "H=3: must divide C=32"},
+                                   {"SEED=-1", "SEED=-1: must be"},      {"TIME_C=6", "TIME_C=6: must be"}};
+    char folder[64], out[96];
+    support_folder(folder);
+    support_result r;
+    snprintf(out, sizeof out, "OUT=%s", folder);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        support_tandem(NULL, &r, "lesson", "6", bad[i][0], out);
+        support_refused(&r, 2, bad[i][1]);
+        cr_expect_str_empty(r.out, "%s", bad[i][0]);
+    }
+    support_folder_remove(folder);
+}
