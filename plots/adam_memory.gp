@@ -13,8 +13,7 @@ y_low = -STATS_max - 0.6
 
 tags = "parameters gradients optimizer communication activations"
 paints = "#0072b2 #56b4e9 #d55e00 #e69f00 #bbbbbb"
-is(k) = strcol("tag") eq word(tags, k)
-middle(x) = -column("bar")
+is(k) = strcol("tag") eq word(tags, k) && (k == 3 || column("high") > column("low"))
 
 unset grid
 set xrange [0 : x_high * 1.02]
@@ -25,14 +24,16 @@ set style fill solid 0.9 noborder
 set key outside center top horizontal
 if (ascii) {
     array mark[5] = ["#", "=", "O", "+", "."]
-    set yrange [y_low : 0.6]
-    plot for [k = 1:5] for [s = 0:40] csv using (is(k) ? column("low") + (column("high") - column("low")) * (s + 0.5) / 41 : NaN):(-column("bar")):ytic(strcol("label")) \
+    inside(s) = column("low") + (column("high") - column("low")) * (s + 0.5) / 41
+    plot for [k = 1:5] for [s = 0:40] csv using (is(k) ? inside(s) : NaN):(-column("bar")):ytic(strcol("label")) \
              with points pointtype mark[k] title (s == 0 ? word(tags, k) : "")
 } else {
-    plot for [k = 1:5] csv using (is(k) ? 0 : NaN):(-column("bar")):(column("low")):(column("high")):(-column("bar") - 0.34):(-column("bar") + 0.34):ytic(strcol("label")) \
+    y(off) = -column("bar") + off
+    tip(k) = is(k) ? column("low") + column("states_formula") : NaN
+    plot for [k = 1:5] csv using (is(k) ? 0 : NaN):(y(0)):(column("low")):(column("high")):(y(-0.34)):(y(0.34)):ytic(strcol("label")) \
              with boxxyerror linecolor rgb word(paints, k) title word(tags, k), \
-         csv using (is(3) ? column("low") + column("states_formula") : NaN):(-column("bar")):(0):(0.42) \
+         csv using (tip(3)):(y(0)):(0):(0.42) \
              with vectors nohead linewidth 2 linecolor rgb ink notitle, \
-         csv using (is(3) ? column("low") + column("states_formula") : NaN):(-column("bar")):(0):(-0.42) \
+         csv using (tip(3)):(y(0)):(0):(-0.42) \
              with vectors nohead linewidth 2 linecolor rgb ink title "4 + 4 + 8/N"
 }

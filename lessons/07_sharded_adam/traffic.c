@@ -71,7 +71,7 @@ static void rows(td_lesson_7 *lesson, const td_record *traffic, int plan, td_rec
 
 /* How many of them a plan takes in a step. */
 static void say_small(const td_record *record) {
-    printf("\ncollectives over a number or a few, in the same step:");
+    printf("\ncollectives over single numbers, in the step:");
     for (int r = 0, first = 1; r < td_record_rows(record); r++) {
         if (strcmp(td_record_get_text(record, r, "collective"), "in all") != 0) continue;
         printf("%s %s %.0f", first ? "" : ",", td_record_get_text(record, r, "plan"),
