@@ -10,6 +10,8 @@ static const td_option options[] = {
     {"c", "64", "integer, 1 to 4096", "width of the model"},
     {"t", "16", "integer, 1 to 4096", "bytes in a sequence"},
     {"b", "8", "integer, 1 to 4096", "sequences of the global batch"},
+    {"vocab", "256", "integer, 256 to 16777216", "tokens there are; the text has bytes"},
+    {"cap", "128KiB", "a size", "of a bucket of gradients, where the plan reduces by buckets"},
     {"steps", "100", "integer, 2 to 10000", "steps of training"},
     {"lr", "0.003", "a number above 0, at most 1", "Adam's learning rate"},
     {"norm", "1", "a number, 0 or more", "gradients are clipped to this global norm; 0 = not clipped"},
@@ -24,7 +26,7 @@ static td_status read_job(const td_arguments *a, td_job_7 *job, td_error *err) {
     td_gpt_config *c = &job->config;
     int64_t seed;
     td_status status;
-    c->vocab = 256; /* bytes */
+    int count;
     if ((status = td_argument_int(a, "layers", 1, 64, &c->layers, err))) return status;
     if ((status = td_argument_int(a, "h", 1, 64, &c->heads, err))) return status;
     if ((status = td_argument_int(a, "c", 1, 4096, &c->C, err))) return status;
@@ -33,6 +35,8 @@ static td_status read_job(const td_arguments *a, td_job_7 *job, td_error *err) {
     if ((status = td_argument_int(a, "steps", 2, 10000, &job->steps, err))) return status;
     if ((status = td_argument_int(a, "seed", 0, INT64_MAX, &seed, err))) return status;
     job->seed = (uint64_t)seed;
+    if ((status = td_argument_int(a, "vocab", 256, 1 << 24, &c->vocab, err))) return status;
+    if ((status = td_argument_sizes(a, "cap", 1, INT64_C(1) << 40, &job->cap, 1, &count, err))) return status;
     job->adam = (td_adam_config){.beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     if ((status = td_argument_real(a, "lr", 1e-9, 1, &job->adam.lr, err))) return status;
     if ((status = td_argument_real(a, "norm", 0, 1e9, &job->adam.max_norm, err))) return status;

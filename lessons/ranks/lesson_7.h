@@ -5,6 +5,7 @@
 
 #include "../../checks/corpus.h"
 #include "../../checks/record.h"
+#include "marks.h"
 #include "ranks.h"
 #include "tandem/adam.h"
 #include "tandem/ddp.h"
@@ -18,8 +19,11 @@ typedef struct td_job_7 {
     uint64_t seed;
     td_adam_config adam;
     td_link link;
+    int64_t cap;        /* bytes of a bucket of gradients */
     const char *folder; /* where files go, and come from */
 } td_job_7;
+
+enum { TD_STEP_7_START, TD_BACKWARD_7_END, TD_STEP_7_END, TD_MOMENTS_7 };
 
 /* One model under one optimizer, in training. */
 typedef struct td_training_7 {
@@ -31,8 +35,8 @@ typedef struct td_training_7 {
     td_corpus corpus;
     int64_t first, count; /* this rank's samples of a global batch */
     int32_t *tokens, *targets;
-    int poisoned;                  /* a parameter whose gradient becomes NaN in the next backward; −1 = none */
-    double backward_end, step_end; /* of the last step, CLOCK_MONOTONIC */
+    int poisoned;    /* a parameter whose gradient becomes NaN in the next backward; −1 = none */
+    td_marks *marks; /* of the moments below, in every step; NULL = none */
 } td_training_7;
 
 /* "full", "by parameter", "flat"; the same as it stands in a file's name. */

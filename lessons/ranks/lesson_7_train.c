@@ -4,7 +4,7 @@
 #include "lesson_7.h"
 #include <math.h>
 
-enum { EVENTS = 512, PLANS = 3 };
+enum { EVENTS = 4096, PLANS = 3 };
 
 typedef struct tables {
     td_record *losses, *memory, *traffic, *summary;

@@ -1,11 +1,8 @@
 /* A training step by ranks: its own samples, its own backward, one update for all. */
-#include "../../checks/bench.h"
 #include "../../checks/file.h"
 #include "lesson_7.h"
 #include <limits.h>
 #include <math.h>
-
-enum { CAP_BYTES = 128 << 10 }; /* of a bucket: a few buckets in a small model */
 
 const char *td_plan_7_name(td_adam_sharding plan) {
     static const char *const names[] = {"full", "by parameter", "flat"};
@@ -44,7 +41,7 @@ static td_status open_model(td_training_7 *t, td_error *err) {
 }
 
 td_status td_training_7_open(td_training_7 *t, const td_job_7 *job, td_adam_sharding plan, td_error *err) {
-    td_ddp_config buckets = {.cap_bytes = CAP_BYTES};
+    td_ddp_config buckets = {.cap_bytes = (size_t)job->cap};
     td_comm *comm = job->world->comm;
     const td_engine *engine = &job->world->engine;
     *t = (td_training_7){.job = job, .plan = plan, .poisoned = -1};
@@ -85,6 +82,10 @@ static void ready(void *of, int parameter) {
     if (t->ddp) td_ddp_ready(t->ddp, parameter);
 }
 
+static td_status mark(td_training_7 *t, int moment, td_error *err) {
+    return t->marks ? td_marks_set(t->marks, moment, err) : TD_OK;
+}
+
 td_status td_training_7_gradients(td_training_7 *t, int64_t step, double *loss, td_error *err) {
     const td_job_7 *job = t->job;
     int64_t T = job->config.T_max, counted;
@@ -94,8 +95,7 @@ td_status td_training_7_gradients(td_training_7 *t, int64_t step, double *loss, 
     if (!status) status = t->model.zero_gradients(t->model.self, err);
     if (!status && t->ddp) status = td_ddp_begin(t->ddp, err);
     if (!status) status = t->model.backward(t->model.self, 1 / tokens, ready, t, err);
-    if (!status) status = job->world->engine.synchronize(err);
-    t->backward_end = td_now();
+    if (!status) status = mark(t, TD_BACKWARD_7_END, err);
     if (!status && t->ddp) status = td_ddp_finish(t->ddp, 1, err);
     if (!status) status = t->model.loss(t->model.self, loss, err);
     if (!status) status = td_comm_agree(job->world->comm, TD_SUM, loss, 1, "loss", err);
@@ -104,9 +104,8 @@ td_status td_training_7_gradients(td_training_7 *t, int64_t step, double *loss, 
 }
 
 td_status td_training_7_step(td_training_7 *t, int64_t step, double *loss, td_error *err) {
-    td_status status = td_training_7_gradients(t, step, loss, err);
+    td_status status = mark(t, TD_STEP_7_START, err);
+    if (!status) status = td_training_7_gradients(t, step, loss, err);
     if (!status) status = td_adam_step(t->adam, err);
-    if (!status) status = t->job->world->engine.synchronize(err);
-    t->step_end = td_now();
-    return status;
+    return status ? status : mark(t, TD_STEP_7_END, err);
 }
