@@ -92,14 +92,13 @@ static const char *take_ranks(int *argc, char **argv) {
     return NULL;
 }
 
-static int launch(const char *ranks, int argc, char **argv) {
+static int launch(const char *ranks, char **argv) {
     char command[64], *given[] = {NULL, NULL};
     td_error err;
     td_arguments arguments;
     int64_t count;
     static const td_option options[] = {{"ranks", "1", "an integer from 1 to 1024", "how many"},
                                         {NULL, NULL, NULL, NULL}};
-    (void)argc;
     snprintf(command, sizeof command, "RANKS=%.40s", ranks);
     given[0] = command;
     td_status status = td_arguments_parse(&arguments, "ranks", options, 1, given, &err);
@@ -124,5 +123,5 @@ int td_command_ranks(int argc, char **argv) {
         return TD_EXIT_USAGE;
     }
     const char *ranks = launched ? NULL : take_ranks(&argc, argv);
-    return ranks ? launch(ranks, argc, argv) : as_rank(task, argc - 1, argv + 1);
+    return ranks ? launch(ranks, argv) : as_rank(task, argc - 1, argv + 1);
 }

@@ -1,5 +1,15 @@
 #include "board.h"
+#include "../clock.h"
 #include <string.h>
+
+void td_board_beat(const td_board *board) {
+    atomic_store(&board->slot[board->rank]->beat, (int64_t)(1e3 * td_now()));
+}
+
+/* Seconds since the last beat. */
+static double silent_for(td_board_slot *slot) {
+    return td_now() - 1e-3 * (double)atomic_load(&slot->beat);
+}
 
 void td_board_enter(const td_board *board, const td_work *work) {
     td_board_slot *slot = board->slot[board->rank];
@@ -12,6 +22,7 @@ void td_board_enter(const td_board *board, const td_work *work) {
     if (reduces) entry->reduce = (int32_t)work->call.reduce;
     if (work->call.what == TD_BROADCAST) entry->root = work->call.root;
     memcpy(entry->label, work->label, sizeof entry->label);
+    td_board_beat(board);
     atomic_store(&slot->entered, work->number); /* the entry is whole: others may look */
 }
 
@@ -88,14 +99,20 @@ td_status td_board_compare(const td_board *board, const td_work *work, td_error 
     return TD_OK;
 }
 
-int td_board_complete(const td_board *board, const td_work *work, int unseen) {
-    for (int r = 0; r < board->ranks; r++)
-        if (board->slot[r] ? atomic_load(&board->slot[r]->entered) < work->number : !unseen) return 0;
+int td_board_complete(const td_board *board, const td_work *work, int unseen, double silence) {
+    for (int r = 0; r < board->ranks; r++) {
+        td_board_slot *slot = board->slot[r];
+        if (!slot && !unseen) return 0;
+        if (!slot) continue;
+        if (atomic_load(&slot->entered) < work->number) return 0;
+        if (atomic_load(&slot->left) < work->number && silent_for(slot) > silence) return 0;
+    }
     return 1;
 }
 
-/* What rank r is at, seen from a rank that waits in `mine`; 0 if it waits in the same. */
-static int whereabouts(const td_board *board, int r, const td_board_entry *mine, char *out, size_t size) {
+/* What rank r is at, seen from a rank that has waited in `mine` for so long; 0 if it waits in the same. */
+static int whereabouts(const td_board *board, int r, const td_board_entry *mine, double waited, char *out,
+                       size_t size) {
     td_board_slot *slot = board->slot[r];
     if (!slot) {
         snprintf(out, size, "rank %d is on another host, unseen", r);
@@ -104,7 +121,11 @@ static int whereabouts(const td_board *board, int r, const td_board_entry *mine,
     int64_t left = atomic_load(&slot->left), entered = atomic_load(&slot->entered);
     td_board_entry its = {0};
     int known = look_up(slot, entered, &its);
-    if (known && left < entered && entered == mine->number && same(mine, &its)) return 0;
+    int silent = left < entered && silent_for(slot) > waited / 2;
+    if (known && left < entered && entered == mine->number && same(mine, &its)) {
+        snprintf(out, size, "rank %d is in it, and stands still", r);
+        return silent && atomic_load(&slot->state) == TD_RANK_WORKS;
+    }
     char what[128] = "a collective";
     if (known) say(&its, what, sizeof what);
     int state = atomic_load(&slot->state);
@@ -123,11 +144,11 @@ static int whereabouts(const td_board *board, int r, const td_board_entry *mine,
 }
 
 /* Those who wait too, as "; ranks 1, 2 wait too", for what room there is. */
-static void say_waiting(const td_board *board, const td_board_entry *mine, char *out, size_t size) {
+static void say_waiting(const td_board *board, const td_board_entry *mine, double seconds, char *out, size_t size) {
     int waiting = 0;
     char what[192], list[64] = "";
     for (int r = 0; r < board->ranks; r++) {
-        if (r == board->rank || whereabouts(board, r, mine, what, sizeof what)) continue;
+        if (r == board->rank || whereabouts(board, r, mine, seconds, what, sizeof what)) continue;
         size_t used = strlen(list);
         if (waiting < 4) snprintf(list + used, sizeof list - used, "%s%d", waiting ? ", " : "", r);
         waiting++;
@@ -143,13 +164,13 @@ td_status td_board_hang(const td_board *board, const td_work *work, double secon
     td_board_entry mine = {0};
     look_up(board->slot[board->rank], work->number, &mine);
     say(&mine, what, sizeof what);
-    say_waiting(board, &mine, waiting, sizeof waiting);
+    say_waiting(board, &mine, seconds, waiting, sizeof waiting);
     int used =
         snprintf(text, sizeof text, "rank %d of %d waits %.3g s for %s", board->rank, board->ranks, seconds, what);
     /* those who keep it waiting, as many as fit beside the rest */
     int room = (int)sizeof text - (int)strlen(waiting) - (int)sizeof more, unsaid = 0;
     for (int r = 0; r < board->ranks; r++) {
-        if (r == board->rank || !whereabouts(board, r, &mine, what, sizeof what)) continue;
+        if (r == board->rank || !whereabouts(board, r, &mine, seconds, what, sizeof what)) continue;
         if (!unsaid && used + 2 + (int)strlen(what) < room)
             used += snprintf(text + used, sizeof text - (size_t)used, "; %s", what);
         else

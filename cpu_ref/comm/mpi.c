@@ -29,7 +29,7 @@ static void find_hang(td_mpi *mpi) {
     td_work *head = td_mpi_head(mpi);
     if (!head || !head->begun) return;
     double limit = mpi->comm->limit;
-    if (td_board_complete(&mpi->board, head, 0)) {
+    if (td_board_complete(&mpi->board, head, 0, limit / 2)) {
         limit *= 10;
         if (head->link.beta > 0) limit += td_mpi_simulated_seconds(mpi, head);
     }

@@ -2,6 +2,7 @@
  * compute. */
 #include "../clock.h"
 #include "mpi_state.h"
+#include <math.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -37,13 +38,15 @@ td_status td_mpi_wait(td_mpi *mpi, MPI_Request *request, const td_work *work, td
         if (status || done) return status;
         if (atomic_load(&mpi->stop)) return td_fail(err, TD_WRONG, "given up");
         if (looks % 8 == 7 && !work->trusting && (status = td_board_compare(&mpi->board, work, err))) return status;
-        nap(pause_after(td_now() - began, td_board_complete(&mpi->board, work, 1)));
+        td_board_beat(&mpi->board);
+        nap(pause_after(td_now() - began, td_board_complete(&mpi->board, work, 1, INFINITY)));
     }
 }
 
 /* Sleep until `end` of the monotonic clock, but for looks at `stop`. */
 static void sleep_until(td_mpi *mpi, double end) {
     for (double now = td_now(); now < end && !atomic_load(&mpi->stop); now = td_now()) {
+        td_board_beat(&mpi->board);
         double next = end - now > 0.05 ? now + 0.05 : end;
         struct timespec t = {(time_t)next, (long)(1e9 * (next - (double)(time_t)next))};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);

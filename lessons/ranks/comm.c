@@ -12,22 +12,22 @@ static const td_option options[] = {
     TD_RANK_OPTIONS,
     {"count", "0,1,7,1000,100003", "1 to 8 integers from 0 to 100000000", "elements of each rank"},
     {"piece", "0", "integer, 0 or more", "most elements that one call of MPI is given; 0 = all it can take"},
-    {"fault", "none", "none, skip, order, absent, die", "what the last rank does wrong in the end"},
+    {"fault", "none", "none, skip, order, absent, stop, die", "what the last rank does wrong in the end"},
     {"trust", "0", "0 or 1", "1: ranks do not compare what they ask for"},
     {NULL, NULL, NULL, NULL},
 };
 
-typedef enum fault { NONE = 0, SKIP, ORDER, ABSENT, DIE, FAULTS } fault;
+typedef enum fault { NONE = 0, SKIP, ORDER, ABSENT, STOP, DIE, FAULTS } fault;
 
 static td_status read_fault(const td_arguments *arguments, fault *out, td_error *err) {
-    static const char *const names[] = {"none", "skip", "order", "absent", "die"};
+    static const char *const names[] = {"none", "skip", "order", "absent", "stop", "die"};
     const char *text = td_argument_text(arguments, "fault");
     for (int f = 0; f < FAULTS; f++)
         if (!strcasecmp(text, names[f])) {
             *out = (fault)f;
             return TD_OK;
         }
-    return td_fail(err, TD_BAD_PARAM, "FAULT=%.40s: must be one of none, skip, order, absent, die", text);
+    return td_fail(err, TD_BAD_PARAM, "FAULT=%.40s: must be one of none, skip, order, absent, stop, die", text);
 }
 
 static td_status reduce(td_comm *comm, double *values, int64_t count, const char *label, td_error *err) {
@@ -43,6 +43,7 @@ static td_status with_fault(td_world *world, fault what, td_error *err) {
     td_status status = reduce(comm, small, 128, "bucket 1", err);
     if (status) return status;
     if (wrong && what == ABSENT) pause();
+    if (wrong && what == STOP) raise(SIGSTOP);
     if (wrong && what == DIE) {
         const struct timespec nap = {0, 100 * 1000 * 1000}; /* the others are in it by then */
         nanosleep(&nap, NULL);

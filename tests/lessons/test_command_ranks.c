@@ -54,13 +54,16 @@ Test(command_ranks, one_process_is_a_world) {
 
 /* Who waits for what: the rank, the collective and its label, and the one that has not come. */
 Test(command_ranks, a_hang_is_reported_and_ends_all) {
+    static const char *const faults[] = {"FAULT=absent", "FAULT=stop"};
     setenv("TANDEM_HANG", "1", 1);
-    td_launched got;
-    launched(4, 30, &got, "comm", "FAULT=absent");
-    launched_said(&got, 1,
-                  (const char *const[]){"of 4 waits 1 s for all-reduce 2 'bucket 2' (4096 bytes)",
-                                        "rank 3 left all-reduce 1 and has started none since", "wait too", NULL});
-    td_launched_free(&got);
+    for (int i = 0; i < 2; i++) {
+        td_launched got;
+        launched(4, 30, &got, "comm", faults[i]);
+        launched_said(&got, 1,
+                      (const char *const[]){"of 4 waits 1 s for all-reduce 2 'bucket 2' (4096 bytes)",
+                                            "rank 3 left all-reduce 1 and has started none since", "wait too", NULL});
+        td_launched_free(&got);
+    }
 }
 
 /* One that leaves a collective out, and one that takes them in another order, are found before anything is mixed. */

@@ -36,7 +36,7 @@ Test(comm_board, who_keeps_whom_waiting) {
     td_board_enter(&h.board[2], &six);
     td_board_leave(&h.board[2], &six);
     td_board_enter(&h.board[0], &seven);
-    cr_assert_not(td_board_complete(&h.board[0], &seven, 0));
+    cr_assert_not(td_board_complete(&h.board[0], &seven, 0, 5));
     td_board_enter(&h.board[1], &other);
     td_board_enter(&h.board[3], &seven);
     cr_assert_eq(td_board_hang(&h.board[0], &seven, 10, &err), TD_WRONG);
@@ -45,7 +45,7 @@ Test(comm_board, who_keeps_whom_waiting) {
         "rank 0 of 4 waits 10 s for all-reduce 7 'bucket 2' (4096 bytes); rank 1 is in all-reduce 7 'bucket 3' "
         "(1024 bytes); rank 2 left all-reduce 6 and has started none since; rank 3 waits too");
     td_board_enter(&h.board[2], &seven);
-    cr_assert(td_board_complete(&h.board[0], &seven, 0));
+    cr_assert(td_board_complete(&h.board[0], &seven, 0, 5));
     free(h.slots);
 }
 
@@ -63,7 +63,7 @@ Test(comm_board, those_who_ended_failed_never_began_or_are_unseen) {
                      "rank 0 of 4 waits 0.5 s for all-reduce 1 'a' (4 bytes); rank 1 has ended; rank 2 has "
                      "failed; rank 3 is on another host, unseen");
     cr_assert(td_board_any(&h.board[0], TD_RANK_WORKS), "this rank does");
-    cr_assert_not(td_board_complete(&h.board[0], &one, 0));
+    cr_assert_not(td_board_complete(&h.board[0], &one, 0, 5));
     h.by_rank[3] = &h.slots[3];
     td_board_hang(&h.board[0], &one, 0.5, &err);
     cr_assert(strstr(err.message, "; rank 3 has started none"), "%s", err.message);
@@ -78,6 +78,25 @@ Test(comm_board, those_who_ended_failed_never_began_or_are_unseen) {
     cr_assert_eq(td_board_saying(&h.board[3], "another message"), 1);
     td_board_end(&h.board[0], TD_RANK_TOLD, NULL);
     cr_assert_eq(td_board_saying(&h.board[2], "no memory"), 0, "rank 0 has said it");
+    free(h.slots);
+}
+
+/* A rank that was stopped in the middle keeps the others waiting, though it has come. */
+Test(comm_board, one_that_stands_still_is_named) {
+    host h;
+    td_error err;
+    hang_up(&h);
+    td_work one = bucket(1, "a", 1);
+    for (int r = 0; r < RANKS; r++) td_board_enter(&h.board[r], &one);
+    cr_assert(td_board_complete(&h.board[0], &one, 0, 5));
+    atomic_fetch_sub(&h.slots[2].beat, 6000);
+    cr_assert_not(td_board_complete(&h.board[0], &one, 0, 5));
+    cr_assert(td_board_complete(&h.board[0], &one, 0, 7));
+    td_board_hang(&h.board[0], &one, 10, &err);
+    cr_assert_str_eq(err.message, "rank 0 of 4 waits 10 s for all-reduce 1 'a' (4 bytes); rank 2 is in it, and stands "
+                                  "still; ranks 1, 3 wait too");
+    td_board_leave(&h.board[2], &one);
+    cr_assert(td_board_complete(&h.board[0], &one, 0, 5), "it is done with it");
     free(h.slots);
 }
 
