@@ -2,8 +2,8 @@
  *
  * Collectives run on a stream of their own, beside the engine's. Each waits on the GPU for an event that stands behind
  * the work which the engine has been given so far; await makes the engine's stream wait for one that stands behind the
- * collective. The host only submits. The stream has high priority: a collective that all ranks wait for should not get
- * in line behind the blocks of a large product.
+ * collective; run() has no use for it, and takes the engine's. The host only submits. The stream has high priority: a
+ * collective that all ranks wait for should not get in line behind the blocks of a large product.
  *
  * A reduction has the same bits on all ranks where NCCL reduces along a ring or a tree: each element's sum is made once
  * and then copied. The order of its terms depends on ranks, size and topology, so with three ranks or more the same
@@ -95,37 +95,36 @@ static void retire(nccl_state *s) {
     }
 }
 
-static ncclResult_t submit(nccl_state *s, const td_call *c) {
+static ncclResult_t submit(nccl_state *s, const td_call *c, cudaStream_t stream) {
     static const ncclRedOp_t ops[] = {ncclSum, ncclMax, ncclMin};
     ncclDataType_t type = c->dtype == TD_F64 ? ncclFloat64 : ncclFloat32;
     size_t count = (size_t)c->count, bytes = count * td_dtype_size(c->dtype);
     switch (c->what) {
-    case TD_ALL_REDUCE: return s->nccl.ncclAllReduce(c->out, c->out, count, type, ops[c->reduce], s->handle, s->stream);
+    case TD_ALL_REDUCE: return s->nccl.ncclAllReduce(c->out, c->out, count, type, ops[c->reduce], s->handle, stream);
     case TD_REDUCE_SCATTER:
-        return s->nccl.ncclReduceScatter(c->in, c->out, count, type, ops[c->reduce], s->handle, s->stream);
-    case TD_ALL_GATHER: return s->nccl.ncclAllGather(c->in, c->out, bytes, ncclUint8, s->handle, s->stream);
-    default: return s->nccl.ncclBroadcast(c->out, c->out, bytes, ncclUint8, c->root, s->handle, s->stream);
+        return s->nccl.ncclReduceScatter(c->in, c->out, count, type, ops[c->reduce], s->handle, stream);
+    case TD_ALL_GATHER: return s->nccl.ncclAllGather(c->in, c->out, bytes, ncclUint8, s->handle, stream);
+    default: return s->nccl.ncclBroadcast(c->out, c->out, bytes, ncclUint8, c->root, s->handle, stream);
     }
 }
 
-static td_status launch(nccl_state *s, flight *f, td_error *err) {
+static td_status launch(nccl_state *s, flight *f, cudaStream_t stream, td_error *err) {
     cudaError_t error = cudaEventRecord(f->ready, s->compute);
-    if (error == cudaSuccess) error = cudaStreamWaitEvent(s->stream, f->ready, 0);
-    if (error == cudaSuccess && f->recorded) error = cudaEventRecord(f->begin, s->stream);
+    if (error == cudaSuccess && stream != s->compute) error = cudaStreamWaitEvent(stream, f->ready, 0);
+    if (error == cudaSuccess && f->recorded) error = cudaEventRecord(f->begin, stream);
     td_status status = td_cuda_status(error, "start of a collective", err);
-    if (!status) status = explain(s, submit(s, &f->told.call), td_collective_name(f->told.call.what), err);
+    if (!status) status = explain(s, submit(s, &f->told.call, stream), td_collective_name(f->told.call.what), err);
     if (status) return status;
-    if (f->recorded) error = cudaEventRecord(f->end, s->stream);
-    if (error == cudaSuccess) error = cudaEventRecord(f->done, s->stream);
+    if (f->recorded) error = cudaEventRecord(f->end, stream);
+    if (error == cudaSuccess) error = cudaEventRecord(f->done, stream);
     return td_cuda_status(error, "end of a collective", err);
 }
 
-static td_status start(td_comm *comm, const td_call *call, td_work **out, td_error *err) {
-    nccl_state *s = (nccl_state *)comm->state;
+static td_status start_in(nccl_state *s, const td_call *call, cudaStream_t stream, td_work **out, td_error *err) {
     flight *f = NULL;
     td_status status = alive(s, err);
     *out = NULL;
-    if (status || (status = td_work_add(&s->works, comm, call, out, err))) return status;
+    if (status || (status = td_work_add(&s->works, &s->comm, call, out, err))) return status;
     retire(s);
     if (!(status = take(s, &f, err))) {
         f->told = **out, f->work = *out, f->recorded = s->events.most > 0;
@@ -134,7 +133,7 @@ static td_status start(td_comm *comm, const td_call *call, td_work **out, td_err
         else
             s->first = f;
         s->last = f;
-        if (!(status = launch(s, f, err))) return TD_OK;
+        if (!(status = launch(s, f, stream, err))) return TD_OK;
         f->work = NULL;
     }
     td_work_remove(&s->works, *out);
@@ -142,12 +141,33 @@ static td_status start(td_comm *comm, const td_call *call, td_work **out, td_err
     return status;
 }
 
-static td_status await(td_comm *comm, td_work *work, td_error *err) {
+static td_status start(td_comm *comm, const td_call *call, td_work **out, td_error *err) {
     nccl_state *s = (nccl_state *)comm->state;
+    return start_in(s, call, s->stream, out, err);
+}
+
+/* The work is freed, its flight goes on. */
+static flight *landed(nccl_state *s, td_work *work) {
     flight *f = s->first;
     while (f->work != work) f = f->next; /* those not awaited are all there */
     f->work = NULL;
     td_work_remove(&s->works, work);
+    return f;
+}
+
+/* NCCL itself keeps the order of one communicator's collectives, whichever streams they are in. */
+static td_status run(td_comm *comm, const td_call *call, td_error *err) {
+    nccl_state *s = (nccl_state *)comm->state;
+    td_work *work;
+    td_status status = start_in(s, call, s->compute, &work, err);
+    if (status) return status;
+    landed(s, work);
+    return healthy(s, err);
+}
+
+static td_status await(td_comm *comm, td_work *work, td_error *err) {
+    nccl_state *s = (nccl_state *)comm->state;
+    flight *f = landed(s, work);
     td_status status = healthy(s, err);
     return status ? status : td_cuda_status(cudaStreamWaitEvent(s->compute, f->done, 0), "await", err);
 }
@@ -253,7 +273,7 @@ td_status td_comm_nccl(td_comm **out, td_comm *host, td_error *err) {
     td_comm *comm = &s->comm;
     comm->rank = host->rank, comm->ranks = host->ranks, comm->limit = host->limit, comm->host = host;
     comm->backend = TD_CUDA, comm->name = s->name, comm->state = s;
-    comm->start = start, comm->await = await, comm->finish = finish, comm->writable = writable;
+    comm->start = start, comm->await = await, comm->run = run, comm->finish = finish, comm->writable = writable;
     comm->simulate = simulate, comm->record = record, comm->events = events, comm->destroy = destroy;
     const td_device *device;
     td_status status = td_take_gpu(host, &device, err);

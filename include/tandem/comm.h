@@ -76,6 +76,9 @@ struct td_comm {
     /* Frees the work. CPU: the result is there on return. GPU: whatever the engine is given from now on waits for it,
      * the host does not. */
     td_status (*await)(td_comm *comm, td_work *work, td_error *err);
+    /* Both, for a collective that nothing runs beside: on a GPU in the engine's own stream, without a detour through
+     * another. NULL: start, then await. */
+    td_status (*run)(td_comm *comm, const td_call *call, td_error *err);
     /* td_comm_finish; NULL where await leaves nothing to wait for. */
     td_status (*finish)(td_comm *comm, td_error *err);
     /* TD_WRONG, naming the collective, if it holds any of these bytes. */
@@ -105,6 +108,7 @@ td_status td_comm_alone(td_comm **out, td_backend backend, td_error *err);
 /* Start and await. */
 static inline td_status td_comm_run(td_comm *comm, const td_call *call, td_error *err) {
     td_work *work;
+    if (comm->run) return comm->run(comm, call, err);
     td_status status = comm->start(comm, call, &work, err);
     return status ? status : comm->await(comm, work, err);
 }

@@ -18,33 +18,20 @@ static const td_option options[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-/* Back to back, two under way at any time, so that none waits for what comes between an end and a start. */
-static td_status run_many(td_comm *comm, float *data[2], int64_t bytes, int repeats, td_error *err) {
-    td_work *work[2] = {NULL, NULL};
-    td_status s = TD_OK;
-    for (int i = 0; i < repeats + 2 && !s; i++) {
-        int turn = i % 2;
-        td_call call = {TD_ALL_REDUCE, TD_F32, TD_SUM, 0, bytes / (int64_t)sizeof(float), NULL, data[turn], "busbw"};
-        if (work[turn]) s = comm->await(comm, work[turn], err);
-        work[turn] = NULL;
-        if (i < repeats && !s) s = comm->start(comm, &call, &work[turn], err);
-    }
-    return s;
-}
-
 /* As many as move 2 GiB (CPU ranks: 64 MiB), at most 100: what comes before the first and after the last should not
  * count. The slowest rank's time for one. */
-static td_status time_size(td_world *world, float *data[2], int64_t bytes, double *seconds, td_error *err) {
+static td_status time_size(td_world *world, float *data, int64_t bytes, double *seconds, td_error *err) {
     int64_t repeats = (world->engine.backend == TD_CUDA ? INT64_C(2) << 30 : INT64_C(64) << 20) / bytes;
+    td_call call = {TD_ALL_REDUCE, TD_F32, TD_SUM, 0, bytes / (int64_t)sizeof *data, NULL, data, "busbw"};
     double sample[ROUNDS];
     td_marks marks;
     if (repeats > MOST_REPEATS) repeats = MOST_REPEATS;
-    if (repeats < 2) repeats = 2;
+    if (repeats < 1) repeats = 1;
     td_status s = td_marks_new(&marks, world->engine.backend, 2 * ROUNDS, err);
     for (int round = -1; round < ROUNDS && !s; round++) { /* −1 warms up */
         int at = round < 0 ? 0 : 2 * round;
         s = td_marks_set(&marks, at, err);
-        if (!s) s = run_many(world->comm, data, bytes, (int)repeats, err);
+        for (int64_t i = 0; i < repeats && !s; i++) s = td_comm_run(world->comm, &call, err);
         if (!s) s = td_marks_set(&marks, at + 1, err);
     }
     if (!s && !(s = td_comm_finish(world->comm, err)) && !(s = td_marks_read(&marks, err))) {
@@ -76,17 +63,14 @@ static td_status measure(const td_arguments *a, td_world *world, td_record *rows
     if ((s = td_argument_sizes(a, "least", 4, INT64_C(16) << 30, &least, 1, &one, err)) ||
         (s = td_argument_sizes(a, "most", least, INT64_C(16) << 30, &most, 1, &one, err)))
         return s;
-    float *data[2] = {NULL, NULL};
-    for (int i = 0; i < 2 && !s; i++)
-        if (!(data[i] = allocator->alloc(allocator->context, (size_t)most, TD_MEM_COMMUNICATION)))
-            s = td_fail(err, TD_NO_MEMORY, "MOST: no memory for twice %lld bytes", (long long)most);
-        else
-            s = world->engine.zero(data[i], (size_t)most, err);
+    float *data = allocator->alloc(allocator->context, (size_t)most, TD_MEM_COMMUNICATION);
+    if (!data) return td_fail(err, TD_NO_MEMORY, "MOST: no memory for %lld bytes", (long long)most);
+    s = world->engine.zero(data, (size_t)most, err);
     for (int64_t bytes = least / 4 * 4; bytes <= most && !s; bytes *= 2) {
         double seconds;
         if (!(s = time_size(world, data, bytes, &seconds, err))) add_row(world, bytes, seconds, rows);
     }
-    for (int i = 0; i < 2; i++) allocator->free(allocator->context, data[i]);
+    allocator->free(allocator->context, data);
     return s;
 }
 
