@@ -17,10 +17,12 @@
 enum { ROOM = 1 << 20, MOST_ARGUMENTS = 64 };
 
 static const char *const settings[][2] = {
-    /* a container's user is root */
+    /* a container's user is root; Open MPI 4, then 5 */
     {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-    /* more ranks than cores, which take turns instead of spinning; Open MPI 4, then 5 */
+    {"PRTE_ALLOW_RUN_AS_ROOT", "1"},
+    {"PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+    /* more ranks than cores, which take turns instead of spinning */
     {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
     {"OMPI_MCA_hwloc_base_binding_policy", "none"},
     {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
