@@ -80,14 +80,23 @@ static void header(const td_lesson_7 *lesson) {
     td_lesson_header(lesson->arguments, device, shape);
 }
 
-/* Recorded by make record-gpu. */
+/* Recorded by make bench-gpu-adam and bench-gpu-ranks. */
 static td_status show_gpu(td_lesson_7 *lesson, td_error *err) {
     static const td_heading columns[] = {
         {"variant", "variant"},        {"step_ms", "step ms"},         {"device_ms", "device ms"}, {"gb_per_s", "GB/s"},
         {"copy_percent", "% of copy"}, {"rel_l2_value", "error of p"}, {"verdict", "verdict"},     {NULL, NULL}};
+    static const td_heading ranks[] = {{"plan", "plan"},
+                                       {"backward_ms", "to backward's end ms"},
+                                       {"values_ms", "values ms"},
+                                       {"step_ms", "step ms"},
+                                       {"bound_ms", "bound ms"},
+                                       {"step_over_bound", "step/bound"},
+                                       {NULL, NULL}};
     (void)lesson, (void)err;
     td_lesson_text(7, "The update on a GPU");
     td_recorded_show("gpu_adam_peers", columns);
+    td_lesson_text(7, "A step of two GPUs");
+    td_recorded_show("gpu_adam_ranks", ranks);
     return TD_OK;
 }
 

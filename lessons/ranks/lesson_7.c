@@ -11,6 +11,7 @@ static const td_option options[] = {
     {"t", "16", "integer, 1 to 4096", "bytes in a sequence"},
     {"b", "8", "integer, 1 to 4096", "sequences of the global batch"},
     {"vocab", "256", "integer, 256 to 16777216", "tokens there are; the text has bytes"},
+    {"products", "f32", "f32, bf16 (GPU ranks)", "in which matrix products take their factors"},
     {"cap", "128KiB", "a size", "of a bucket of gradients, where the plan reduces by buckets"},
     {"steps", "100", "integer, 2 to 10000", "steps of training"},
     {"lr", "0.003", "a number above 0, at most 1", "Adam's learning rate"},
@@ -36,6 +37,7 @@ static td_status read_job(const td_arguments *a, td_job_7 *job, td_error *err) {
     if ((status = td_argument_int(a, "seed", 0, INT64_MAX, &seed, err))) return status;
     job->seed = (uint64_t)seed;
     if ((status = td_argument_int(a, "vocab", 256, 1 << 24, &c->vocab, err))) return status;
+    if ((status = td_argument_dtype(a, "products", &job->products, err))) return status;
     if ((status = td_argument_sizes(a, "cap", 1, INT64_C(1) << 40, &job->cap, 1, &count, err))) return status;
     job->adam = (td_adam_config){.beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     if ((status = td_argument_real(a, "lr", 1e-9, 1, &job->adam.lr, err))) return status;

@@ -19,7 +19,8 @@ typedef struct td_job_7 {
     uint64_t seed;
     td_adam_config adam;
     td_link link;
-    int64_t cap;        /* bytes of a bucket of gradients */
+    int64_t cap; /* bytes of a bucket of gradients */
+    td_dtype products;
     const char *folder; /* where files go, and come from */
 } td_job_7;
 

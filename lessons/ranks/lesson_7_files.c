@@ -1,5 +1,6 @@
 /* Lesson 7's task: what goes to disk, and fingerprints that ranks compare. */
 #include "../../checks/file.h"
+#include "../../checks/provenance.h"
 #include "lesson_7.h"
 #include "tandem/philox.h"
 #include <errno.h>
@@ -135,9 +136,12 @@ td_status td_gather_7(td_comm *comm, double value, double *all, td_error *err) {
 }
 
 td_status td_write_7(const td_job_7 *job, td_record *record, const char *name, td_error *err) {
-    char path[PATH_MAX], ending[24];
+    char path[PATH_MAX], ending[24], replay[400], command[420];
     snprintf(ending, sizeof ending, "_%d.csv", job->world->comm->ranks);
     path_of(job, name, ending, path);
+    td_arguments_replay(job->arguments, replay, sizeof replay);
+    snprintf(command, sizeof command, "%s RANKS=%d", replay, job->world->comm->ranks);
+    td_record_provenance_of(record, job->world->engine.backend == TD_CUDA ? td_cuda_device(NULL) : NULL, command);
     td_status status = TD_OK;
     if (job->world->comm->rank == 0) status = td_record_write_csv(record, path, err);
     td_record_delete(record);

@@ -36,7 +36,9 @@ static td_status open_model(td_training_7 *t, td_error *err) {
     const td_engine *engine = &job->world->engine;
     int64_t B = t->count > 0 ? t->count : 1;
     if (engine->backend == TD_CUDA)
-        return td_cuda_model(&t->model, &job->config, TD_F32, B, job->seed, &engine->allocator, err);
+        return td_cuda_model(&t->model, &job->config, job->products, B, job->seed, &engine->allocator, err);
+    if (job->products != TD_F32)
+        return td_fail(err, TD_UNSUPPORTED, "PRODUCTS=%s: CPU ranks compute in f32", td_dtype_name(job->products));
     return td_cpu_model(&t->model, &job->config, TD_F32, B, job->seed, &engine->allocator, err);
 }
 
