@@ -60,6 +60,9 @@ static td_status run(const td_arguments *arguments, td_world *world, td_error *e
     td_job_7 job = {.arguments = arguments, .world = world};
     td_status status = read_job(arguments, &job, err);
     const char *part = td_argument_text(arguments, "part");
+    if (!status && world->comm->ranks > TD_MOST_RANKS_7 && strcmp(part, "exposed") != 0)
+        status = td_fail(err, TD_UNSUPPORTED, "%d ranks: at most %d are legal, but for PART=exposed",
+                         world->comm->ranks, TD_MOST_RANKS_7);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !status; i++)
         if (!strcmp(part, parts[i].name)) return parts[i].run(&job, err);
     return status ? status

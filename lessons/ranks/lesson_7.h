@@ -10,6 +10,9 @@
 #include "tandem/adam.h"
 #include "tandem/ddp.h"
 
+/* For all parts but exposed: their sums of 48 bits are exact in a double. */
+enum { TD_MOST_RANKS_7 = 32 };
+
 /* What the arguments say. */
 typedef struct td_job_7 {
     const td_arguments *arguments;
@@ -66,7 +69,7 @@ td_status td_training_7_values(const td_training_7 *t, double *fingerprint, td_e
 td_status td_training_7_states(const td_training_7 *t, double *m, double *v, td_error *err);
 /* Is a number the same on all ranks? */
 td_status td_agreed_7(td_comm *comm, double value, int *same, td_error *err);
-/* A number of each rank, on every rank; frees nothing. `all` has room for comm->ranks. */
+/* A number of each rank, on every rank. `all` has room for comm->ranks. */
 td_status td_gather_7(td_comm *comm, double value, double *all, td_error *err);
 /* Rank 0 writes <folder>/<name>_<ranks>.csv; the record is deleted. */
 td_status td_write_7(const td_job_7 *job, td_record *record, const char *name, td_error *err);

@@ -29,7 +29,8 @@ static td_status find_difference(const td_training_7 *t, td_record *record, td_e
     int same = 1;
     for (int i = 0; i < t->model.parameters && same && !status; i++) {
         const td_parameter *p = &t->model.parameter[i];
-        double mine = td_fingerprint_7(i, 0, p->count, sizeof(float), p->value), all[64], owns[64];
+        double mine = td_fingerprint_7(i, 0, p->count, sizeof(float), p->value), all[TD_MOST_RANKS_7],
+               owns[TD_MOST_RANKS_7];
         td_owned owned = td_adam_owned(t->adam, i, 0);
         status = td_agreed_7(comm, mine, &same, err);
         if (same || status) continue;
@@ -77,7 +78,7 @@ static td_status answers(td_comm *comm, const td_error *mine, td_error *all, td_
 
 static td_status poison(td_training_7 *t, td_record *record, td_error *err) {
     td_comm *comm = t->job->world->comm;
-    td_error mine = {0}, all[64];
+    td_error mine = {0}, all[TD_MOST_RANKS_7];
     double loss, before, after;
     td_status status = td_training_7_values(t, &before, err);
     if (comm->rank == comm->ranks - 1) t->poisoned = t->model.parameters / 2;

@@ -34,7 +34,7 @@ static td_status owned_rows(const td_job_7 *job, const toy *t, td_adam_sharding 
     for (int i = 0; i < n; i++) P += t->parameter[i].count;
     for (int i = 0; i < n && !status; i++) {
         td_owned owned = td_adam_owned(t->adam, i, 0);
-        double first[64], count[64];
+        double first[TD_MOST_RANKS_7], count[TD_MOST_RANKS_7];
         status = td_gather_7(comm, (double)owned.first, first, err);
         if (!status) status = td_gather_7(comm, (double)owned.count, count, err);
         for (int r = 0; r < comm->ranks && !status; r++) {

@@ -73,7 +73,7 @@ static td_status step(td_training_7 *t, int64_t number, tables *out, td_error *e
 /* What ranks have in common, and what they must not: first values and first samples. */
 static td_status start_cells(td_record *summary, td_training_7 *t, td_error *err) {
     td_comm *comm = t->job->world->comm;
-    double values, all[64];
+    double values, all[TD_MOST_RANKS_7];
     int64_t T = t->job->config.T_max;
     td_status status = td_training_7_values(t, &values, err);
     int same, apart = 1;
