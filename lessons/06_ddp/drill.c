@@ -11,7 +11,7 @@ static void print_evidence(const td_record *all, int r) {
            "                   samples in their place: %g of %g; different ones: %g\n",
            td_record_get(all, r, "starts_equal"), ranks, td_record_get(all, r, "samples_right"), samples,
            td_record_get(all, r, "samples_own"));
-    printf("  normalisation    a token counts %.5g to %.5g; in one process %.5g\n", td_record_get(all, r, "weight_low"),
+    printf("  normalisation    a token counts %.4g to %.4g; in one process %.4g\n", td_record_get(all, r, "weight_low"),
            td_record_get(all, r, "weight_high"), td_record_get(all, r, "weight_want"));
     printf("  synchronisation  ranks that end with the last rank's gradient: %g of %g\n\n",
            td_record_get(all, r, "gradients_equal"), ranks);

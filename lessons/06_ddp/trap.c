@@ -35,8 +35,7 @@ static void row(td_lesson_6 *lesson, const char *what, const side *one, const si
     if (said_no)
         td_print_wrapped(stdout, refused.message, "      REFUSED: ", "      ", 80);
     else
-        printf("      speed-up %.2f on %d ranks: %.0f %% of what they are\n", speedup, many->ranks,
-               100 * speedup / many->ranks);
+        printf("      speed-up %.2f on %d ranks\n", speedup, many->ranks);
     printf("      samples a second: %.4g against %.4g\n", (double)one->boundary.global_batch / one->seconds,
            (double)many->boundary.global_batch / many->seconds);
     lesson->failed += !said_no != !must_refuse;

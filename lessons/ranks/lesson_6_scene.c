@@ -4,9 +4,11 @@
 #include "lesson_6.h"
 #include "tandem/philox.h"
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
+static const double RANK_0_WORKS = 300; /* seconds that others may wait for it: the truth is computed there alone */
 enum { LENGTHS = 1, DROPS = 2, STIR = 100 }; /* Philox's tensors beside the corpus's own */
 
 int td_lesson_6_scheme_wanted(const char *text, const td_ddp_scheme *scheme) {
@@ -49,6 +51,7 @@ td_status td_lesson_6_open(td_lesson_6_scene *scene, const td_arguments *argumen
     memset(scene, 0, sizeof *scene);
     scene->world = world, scene->rank = world->comm->rank, scene->ranks = world->comm->ranks;
     scene->allocator = world->engine.allocator;
+    world->comm->limit = fmax(world->comm->limit, RANK_0_WORKS);
     td_status status = read_options(scene, arguments, err);
     if (!status) status = load_text(scene, err);
     if (!status)
