@@ -47,10 +47,12 @@ static void show_batches(td_lesson_6 *lesson, const td_record *all) {
     printf("\n  %lld rank%s of %lld against one process with\n", ranks, ranks > 1 ? "s" : "", B);
     printf("      batch %-3lld the same samples             err/tol %-9.3g %s\n", ranks * B, whole,
            whole <= 1 ? "equal" : "FAIL");
-    if (ranks == 1) return;
-    printf("      batch %-3lld the samples of rank 0        err/tol %-9.3g %s\n\n", B, part,
-           part <= 1 ? "FAIL" : "another gradient");
-    lesson->failed += part <= 1;
+    if (ranks > 1) {
+        printf("      batch %-3lld the samples of rank 0        err/tol %-9.3g %s\n", B, part,
+               part <= 1 ? "FAIL" : "another gradient");
+        lesson->failed += part <= 1;
+    }
+    printf("\n");
 }
 
 static td_status show_walk(td_lesson_6 *lesson, const td_record *all, td_error *err) {

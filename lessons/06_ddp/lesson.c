@@ -152,13 +152,15 @@ static const td_question self_test[] = {
 };
 
 static void answer(const td_lesson_6 *lesson, int chosen) {
-    td_lesson_answer(chosen, 3, choices,
-                     lesson->times
-                         ? "One a parameter hides as much, and pays the latency as often as naive; one for all "
-                           "pays it once, and hides nothing. The table under \"When to send\" has both, and "
-                           "what buckets make of it; with other links the choice may fall otherwise."
-                         : "One a parameter pays the latency as often as naive; one for all pays it once, and "
-                           "hides nothing. In between, both are small. (Nothing was measured here: no ranks.)");
+    char why[400];
+    snprintf(why, sizeof why,
+             "One a parameter pays the latency as often as naive; one for all pays it once, and hides nothing. In "
+             "between both are small. %s",
+             !lesson->times       ? "(Nothing was measured here: no ranks.)"
+             : lesson->ranks == 1 ? "(One rank sends nothing: RANKS=2 shows it.)"
+                                  : "The tables under \"When to send\" have all four; on another link the choice may "
+                                    "fall otherwise.");
+    td_lesson_answer(chosen, 3, choices, why);
 }
 
 static td_status run_parts(td_lesson_6 *lesson, td_error *err) {

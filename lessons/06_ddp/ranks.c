@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST = 24, LENGTH = PATH_MAX + 32 };
 static const double LIMIT = 120; /* seconds: nothing here takes as long */
@@ -26,11 +27,21 @@ static void add_all(words *w, const char *const *more) {
     for (; more && *more; more++) add(w, *more, NULL);
 }
 
+/* On a terminal, while they are at work; `task` NULL takes it back. */
+static void say_at_work(const td_lesson_6 *lesson, const char *task) {
+    if (!isatty(STDERR_FILENO)) return;
+    fprintf(stderr, "\r\033[K");
+    if (task) fprintf(stderr, "%lld ranks are at %s …", (long long)lesson->ranks, task);
+    fflush(stderr);
+}
+
 /* 1 with the run's result; 0 after SKIP; the caller frees `launched` in the first case. */
 static int launch(td_lesson_6 *lesson, const words *w, td_launched *launched, td_status *status, td_error *err) {
     td_error why = {TD_OK, ""};
     fflush(stdout);
+    say_at_work(lesson, w->word[0]);
     *status = td_launch_ranks((int)lesson->ranks, NULL, w->word, LIMIT, launched, &why);
+    say_at_work(lesson, NULL);
     if (*status == TD_OK) return 1;
     if (*status == TD_UNSUPPORTED) {
         td_lesson_say("SKIP: %s", why.message);

@@ -16,8 +16,8 @@ static td_status draw_timeline(td_lesson_6 *lesson, const char *csv, td_error *e
 static void say_link(const td_record *times) {
     double alpha = td_record_get(times, 0, "alpha_s"), beta = td_record_get(times, 0, "beta_bytes_per_s");
     int simulated = !strcmp(td_record_get_text(times, 0, "link"), "simulated");
-    td_lesson_say("%s link: alpha = %.3g us, beta = %.4g MB/s; gradients %.3g MB; each rank one thread.",
-                  simulated ? "SIMULATED" : "The ranks' own, measured:", 1e6 * alpha, 1e-6 * beta,
+    td_lesson_say("%s: alpha = %.3g us, beta = %.4g MB/s; gradients %.3g MB; each rank one thread.",
+                  simulated ? "SIMULATED link" : "The ranks' own link, measured", 1e6 * alpha, 1e-6 * beta,
                   1e-6 * td_record_get(times, 0, "gradient_bytes"));
     printf("\n");
 }
