@@ -65,6 +65,55 @@ peers() {
         }' plots/recorded/gpu_peers.csv
 }
 
+# A training step of GPU ranks: each scheme, bucketed at its best cap, and PyTorch's DDP at its best, from the same run.
+ranks() {
+    awk -F, '
+        FNR == 1 { width = 0 }
+        /^#/ { split($0, about, ": "); fact[substr(about[1], 3)] = substr($0, length(about[1]) + 3); next }
+        !width { for (width = NF; i++ < NF;) at[$i] = i; i = 0; next }
+        function keep(who, how, step,    key) {
+            if (!(who in best)) { name[++count] = who; best[who] = step + 1 }
+            if (step < best[who]) { best[who] = step; note[who] = how }
+        }
+        "scheme" in at && FILENAME ~ /gpu_ranks/ {
+            cap = $at["cap_bytes"] / 1048576
+            keep($at["scheme"], sprintf("%s | %d | %.2f | %.3f", cap ? cap " MiB" : "", $at["buckets"], $at["bound_ms"], \
+                $at["step_ms"] / $at["bound_ms"]), $at["step_ms"] + 0)
+            setting = sprintf("Forward, backward and reduction of %.0f million gradients on %d GPUs: %d layers, C %d, %d x %d " \
+                "tokens a rank, %s products", $at["parameters"] / 1e6, $at["ranks"], $at["layers"], $at["C"], $at["B"], $at["T"], $at["products"])
+            next
+        }
+        $at["peer"] == "DDP" { keep("PyTorch DDP, eager", $at["cap_mb"] " MB |  |  | ", $at["step_ms"] + 0) }
+        END {
+            print "| scheme | bucket | all-reduces | bound, ms | step / bound | step, ms |"
+            print "|---|---|---|---|---|---|"
+            for (k = 1; k <= count; k++) printf "| %s | %s | %.2f |\n", name[k], note[name[k]], best[name[k]]
+            printf "\n%s; the best bucket size of each. Recorded on %s, driver %s, %s, %s, commit %s: [CSV](%s).\n", setting, \
+                fact["device"], fact["driver"], fact["peers"], substr(fact["date"], 1, 10), fact["commit"], ARGV[1]
+        }' plots/recorded/gpu_ranks.csv plots/recorded/gpu_ddp_peers.csv
+}
+
+# AdamW beside PyTorch's, from the same run.
+adam() {
+    awk -F, '
+        /^#/ { split($0, about, ": "); fact[substr(about[1], 3)] = substr($0, length(about[1]) + 3); next }
+        !width {
+            for (width = NF; i++ < NF;) at[$i] = i
+            print "| AdamW, float32 | step, ms | on the device alone, ms | GB/s | of a copy |"
+            print "|---|---|---|---|---|"
+            next
+        }
+        {
+            printf "| `%s` | %.2f | %.2f | %.0f | %.1f %% |\n", $at["variant"], $at["step_ms"], $at["device_ms"], \
+                $at["gb_per_s"], $at["copy_percent"]
+            setting = sprintf("%.0f million parameters in %d tensors", $at["parameters"] / 1e6, $at["tensors"])
+        }
+        END {
+            printf "\n%s, 28 bytes each; a step begins on an idle card. Recorded on %s, driver %s, %s, %s, commit %s: [CSV](%s).\n", \
+                setting, fact["device"], fact["driver"], fact["peers"], substr(fact["date"], 1, 10), fact["commit"], FILENAME
+        }' plots/recorded/gpu_adam_peers.csv
+}
+
 lessons() {
     printf '| command | text | the pair |\n|---|---|---|\n'
     build/tandem lesson --help | sed -n 's/^  \([0-9][0-9]*\)  \(.*\)/\1|\2/p' | while IFS='|' read -r number concept; do
@@ -78,6 +127,8 @@ lessons() {
 written() {
     figures >"$parts/figures"
     peers >"$parts/peers"
+    ranks >"$parts/ranks"
+    adam >"$parts/adam"
     lessons >"$parts/lessons"
     awk -v parts="$parts" '
         /^<!-- \/[a-z]* -->$/ { skip = 0 }

@@ -21,9 +21,9 @@ if [ "$what" = check ]; then
 fi
 model='LAYERS=12 C=768 HEADS=12 VOCAB=50304 T=512 B=4 PRODUCTS=bf16'
 mkdir -p out
-rm -f out/gpu_busbw.csv out/gpu_adam_ranks.csv out/gpu_ranks.csv out/gpu_timeline.csv out/gpu_ddp_peers.csv out/gpu_busbw_peers.csv
+rm -f out/gpu_busbw.csv out/gpu_adam_ranks.csv out/gpu_ranks.csv out/gpu_ranks_timeline.csv out/gpu_ddp_peers.csv out/gpu_busbw_peers.csv
 "$tandem" ranks busbw RANKS="$ranks" DEVICE=gpu OUT=out/gpu_busbw.csv >/dev/null || status=1
-"$tandem" ranks bench RANKS="$ranks" DEVICE=gpu $model STEPS=20 OUT=out/gpu_ranks.csv TIMELINE=out/gpu_timeline.csv \
+"$tandem" ranks bench RANKS="$ranks" DEVICE=gpu $model STEPS=20 OUT=out/gpu_ranks.csv TIMELINE=out/gpu_ranks_timeline.csv \
     CAPS=5MiB,25MiB,100MiB,150MiB,200MiB,400MiB,1000MiB || status=1
 # Full and sharded Adam in the same model, the same samples a rank.
 "$tandem" ranks lesson-7 RANKS="$ranks" DEVICE=gpu PART=exposed LAYERS=12 C=768 H=12 VOCAB=50304 T=512 \
