@@ -4,7 +4,10 @@
 #include "mpi_state.h"
 #include <math.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { NS = 1, US = 1000 * NS, MS = 1000 * US };
 
@@ -118,8 +121,23 @@ td_work *td_mpi_head(const td_mpi *mpi) {
     return work;
 }
 
+/* Turns of 100 µs instead of some ms: who asks for little is let in at once (Linux 6.12 and later; others do not mind),
+ * and not when the turn of the thread that computes on this core is over. A message is many short turns. The struct is
+ * sched_setattr(2)'s, which C libraries before glibc 2.41 lack. */
+static void ask_for_short_turns(void) {
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attr = {.size = sizeof attr, .nice = getpriority(PRIO_PROCESS, 0), .runtime = 100 * US};
+    syscall(SYS_sched_setattr, 0, &attr, 0);
+}
+
 void *td_mpi_drive(void *state) {
     td_mpi *mpi = state;
+    ask_for_short_turns();
     prctl(PR_SET_TIMERSLACK, (unsigned long)US); /* a nap of 2 µs is to be no nap of 52 */
     pthread_mutex_lock(&mpi->lock);
     while (!atomic_load(&mpi->stop) && !mpi->broken) {
