@@ -11,7 +11,7 @@ const td_adam_variant td_adam_variants[] = {
 /* A case that ends with an error has failed too. If the ranks cannot even agree on that, nothing further is run. */
 static td_status run_case(td_comm *comm, const td_engine *engine, const td_case_report *report,
                           const td_adam_case *which, const td_adam_variant *variant, int *failed, td_error *err) {
-    td_case c = {0, 0, ""};
+    td_case c = {.steps = report->steps ? report->steps : 100};
     td_error trouble = {TD_OK, ""};
     double in_trouble = which->run(&c, comm, engine, variant, TD_F32, &trouble) != TD_OK, anyone = in_trouble;
     /* the ranks go on together or not at all */

@@ -1,5 +1,5 @@
 /* Cases of Adam over ranks, each sharding against what is right: the first step, decay, bias correction, who owns what,
- * clipping, files, values sent, refusal, a hundred steps. */
+ * clipping, files, values sent, refusal, many steps. */
 #ifndef TANDEM_CHECKS_ADAM_CASES_H
 #define TANDEM_CHECKS_ADAM_CASES_H
 

@@ -11,6 +11,7 @@ typedef struct td_case_report {
      * error as a share of what is allowed (0 where bits are compared, NAN where there is none); a note, or "". */
     void (*row)(void *context, const char *name, const char *variant, const char *verdict, double err_over_tol,
                 const char *note);
+    int steps; /* of the case that takes many; 0 = 100 */
 } td_case_report;
 
 /* What one rank found in a case. Zero at first: nothing wrong. */
@@ -18,6 +19,7 @@ typedef struct td_case {
     double err_over_tol; /* the worst so far */
     int failed;
     char note[160]; /* of the first failure, or anything worth saying */
+    int steps;      /* many, for this run */
 } td_case;
 
 /* A comparison of the case: fails unless err <= tol. Gives 1 if it is the first that does: the caller writes the note.

@@ -15,6 +15,7 @@ static const td_option options[] = {
     {"way", "all", "all, a scheme, or a mistake of lesson 6: \"no division\"",
      "what is checked: every scheme and Adam, or one way of reducing, which FAILs if it is a mistake"},
     {"large", "64MiB", "a size of 4 bytes to 1GiB", "the bucket that a late rank keeps waiting (D5)"},
+    {"steps", "100", "integer, 3 to 100000", "of Adam, in the case of many steps"},
     {"out", "out/ranks/check.csv", "a file that can be written", "where the rows go"},
     TD_RANK_OPTIONS,
     {NULL, NULL, NULL, NULL},
@@ -96,10 +97,12 @@ static td_status show(const td_arguments *arguments, const td_world *world, cons
 
 static td_status run(const td_arguments *arguments, td_world *world, td_error *err) {
     listener l = {.comm = world->comm, .rows = td_record_new()};
-    const td_case_report report = {&l, row};
-    int64_t large;
+    td_case_report report = {&l, row, 0};
+    int64_t large, steps = 0;
     int one;
     td_status status = td_argument_sizes(arguments, "large", 4, INT64_C(1) << 30, &large, 1, &one, err);
+    if (!status) status = td_argument_int(arguments, "steps", 3, 100000, &steps, err);
+    report.steps = (int)steps;
     int all = !strcmp(td_argument_text(arguments, "way"), "all");
     td_ddp_way way;
     if (!status && !all) status = find_way(td_argument_text(arguments, "way"), &way, err);

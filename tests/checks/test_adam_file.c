@@ -62,7 +62,7 @@ static td_status load(void *context, td_comm *comm, td_error *err) {
     const td_engine e = engine();
     td_toy toy, right;
     td_numbers x;
-    td_case c = {0, 0, ""};
+    td_case c = {0};
     td_status status = walked(&right, NULL, &td_adam_variant_alone, err);
     if (status) return status;
     if ((status = td_toy_open(&toy, comm, &e, j->variant, TD_F32, td_toy_19, &config, err))) {

@@ -11,7 +11,7 @@ Test(gpu_adam_cases, the_emulated_engine_is_clipped_sent_refused_and_owned_like_
     cr_assert_eq(td_comm_alone(&comm, TD_CPU, &err), TD_OK, "%s", err.message);
     for (const td_adam_variant *v = td_adam_variants; v->name; v++)
         for (int i = 0; i < 3; i++) {
-            td_case c = {0, 0, ""};
+            td_case c = {0};
             td_status status = some[i]->run(&c, comm, &engine, v, TD_F32, &err);
             cr_expect(!status && !c.failed, "%s, %s: %s", some[i]->name, v->name, status ? err.message : c.note);
         }

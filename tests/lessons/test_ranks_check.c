@@ -11,9 +11,10 @@ static void check(int ranks) {
     td_record *rows;
     support_folder(folder);
     snprintf(out, sizeof out, "OUT=%s", support_path(folder, "check.csv"));
-    td_status launched = td_launch_ranks(
-        ranks, NULL, (const char *const[]){"check", ranks == 2 ? "LARGE=4MiB" : "LARGE=64KiB", out, NULL}, 100, &got,
-        &err);
+    td_status launched = td_launch_ranks(ranks, NULL,
+                                         (const char *const[]){"check", ranks == 2 ? "LARGE=4MiB" : "LARGE=64KiB",
+                                                               ranks > 2 ? "STEPS=5" : "STEPS=100", out, NULL},
+                                         100, &got, &err);
     if (launched == TD_UNSUPPORTED) cr_skip_test("SKIP: %s", err.message);
     cr_assert_eq(launched, TD_OK, "%s", err.message);
     cr_assert_eq(got.status, 0, "%d ranks: %s%s", ranks, got.out, got.err);
