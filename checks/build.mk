@@ -38,7 +38,7 @@ cuda_home := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 cuda_is_whole := $(and $(cuda_home),$(wildcard $(cuda_home)/lib64/libcublas.so),$(wildcard $(cuda_home)/lib64/libcupti.so),\
 	$(shell $(NVCC) --version 2>/dev/null | grep -E 'release (1[2-9]|[2-9][0-9])\.'))
 ifneq ($(and $(cuda_is_whole),$(if $(SAN),,yes)),)
-cuda_libs := -L$(cuda_home)/lib64 -Wl,-rpath,$(cuda_home)/lib64 -lcudart -lcublas -lcupti -lstdc++
+cuda_libs := -L$(cuda_home)/lib64 -Wl,-rpath,$(cuda_home)/lib64 -lcudart -lcupti -lstdc++ -ldl
 # NCCL is opened by its path when GPU ranks ask for it. The one that Python's torch uses comes first: they are compared.
 NCCL_HOME ?=
 python_home := $(patsubst %/bin/python3,%,$(shell command -v python3 2>/dev/null))
@@ -84,6 +84,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags checks/build.mk
 $(BUILD)/obj/cuda/%.o: %.cu $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)$(NVCC) $(nvcc_flags) -Xptxas -v -MMD -MP -c -o $@ $< 2>$(@:.o=.ptxas) || { cat $(@:.o=.ptxas) >&2; exit 1; }
+$(BUILD)/obj/cuda/gpu/cuda/blas_library.o: private nvcc_flags += -DTD_CUBLAS='"$(cuda_home)/lib64/libcublas.so"'
 $(BUILD)/obj/cuda/gpu/comm/%.o: private nvcc_flags += -isystem $(nccl_include) -DTD_NCCL_LIBRARY='"$(nccl_library)"'
 # Adam's update is the CPU's to the last bit: a·b + c rounds twice in both.
 $(BUILD)/obj/cuda/gpu/adam/%.o: private nvcc_flags += -fmad=false
