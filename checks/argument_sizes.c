@@ -14,9 +14,9 @@ static int read_size(const char *text, const char *end, int64_t *out) {
     long long value = strtoll(text, &unit, 10);
     size_t length = (size_t)(end - unit);
     for (int i = 0; i < 4 && !errno; i++)
-        if (strlen(units[i]) == length && strncmp(unit, units[i], length) == 0) {
-            *out = value << 10 * i;
-            return *out >> 10 * i == value;
+        if (strlen(units[i]) == length && strncmp(unit, units[i], length) == 0 && value <= INT64_MAX >> 10 * i) {
+            *out = value * (INT64_C(1) << 10 * i);
+            return 1;
         }
     return 0;
 }

@@ -134,12 +134,12 @@ static td_status fill(one *o, td_record *record, td_error *err) {
     expect(o);
     for (int plan = 0; plan < TD_LESSON_7_PLANS && !status; plan++) {
         status = read_ranks(o, files[plan], err);
-        if (!status) rows(o, td_lesson_7_plan(plan), "all ranks'", 1, record);
+        if (!status) rows(o, td_lesson_7_plan(plan), "all", 1, record);
     }
     if (status || o->lesson->ranks == 1) return status;
     if ((status = sum_gradients(o, 1, err))) return status;
     expect(o);
-    rows(o, "flat", "rank 0's", 0, record);
+    rows(o, "flat", "rank 0", 0, record);
     return TD_OK;
 }
 
@@ -169,8 +169,8 @@ static void close(one *o) {
 
 td_status td_lesson_7_show_one_step(td_lesson_7 *lesson, td_error *err) {
     static const td_heading columns[] = {
-        {"plan", "plan"},      {"against", "samples"}, {"what", ""},     {"err_over_tol", "err/tol"},
-        {"worst", "worst at"}, {"got", "got"},         {"want", "want"}, {"verdict", "verdict"},
+        {"plan", "plan"}, {"against", "samples"}, {"what", ""},     {"err_over_tol", "err/tol"},
+        {"worst", "at"},  {"got", "got"},         {"want", "want"}, {"verdict", "verdict"},
         {NULL, NULL}};
     td_lesson_text(7, "One step");
     if (td_lesson_7_skips(lesson)) return TD_OK;
