@@ -34,14 +34,15 @@ static void say_verdict(const td_lesson_6 *lesson, const td_record *rows) {
            naive = of(rows, "naive", "step_ms");
     if (lesson->ranks == 1 || !(bucketed > 0)) return;
     printf("\n");
-    td_lesson_say(
-        "Bucketed: predicted %.4g ms, measured %.4g ms, ratio %.3f: %s 10 %% of the schedule. It is %.2f times "
-        "as fast as naive; %.3g ms are exposed, of naive %.3g.%s",
-        of(rows, "bucketed", "schedule_ms"), bucketed, ratio, ratio >= 0.9 && ratio <= 1.1 ? "within" : "NOT within",
-        naive / bucketed, of(rows, "bucketed", "exposed_ms"), of(rows, "naive", "exposed_ms"),
-        ratio >= 0.9 && ratio <= 1.1 && naive > bucketed
-            ? ""
-            : " (A machine that is busy with other work does this; so does a link too fast to matter.)");
+    td_lesson_say("Bucketed: predicted %.4g ms, measured %.4g ms; step by step the ratio is %.3f: %s 10 %% of the "
+                  "schedule. It is %.2f times "
+                  "as fast as naive; %.3g ms are exposed, of naive %.3g.%s",
+                  of(rows, "bucketed", "schedule_ms"), bucketed, ratio,
+                  ratio >= 0.9 && ratio <= 1.1 ? "within" : "NOT within", naive / bucketed,
+                  of(rows, "bucketed", "exposed_ms"), of(rows, "naive", "exposed_ms"),
+                  ratio >= 0.9 && ratio <= 1.1 && naive > bucketed
+                      ? ""
+                      : " (A machine that is busy with other work does this; so does a link too fast to matter.)");
 }
 
 static td_status show(td_lesson_6 *lesson, td_error *err) {
