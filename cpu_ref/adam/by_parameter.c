@@ -58,7 +58,7 @@ static td_status start_values(td_adam *adam, int stage, td_error *err) {
                               .count = part->count,
                               .out = td_adam_value(adam, part),
                               .label = adam->parameter[part->parameter].name};
-        status = adam->comm->start(adam->comm, &call, &work[k], err);
+        status = td_adam_start(adam, &call, &work[k], err);
     }
     return status;
 }
@@ -66,8 +66,10 @@ static td_status start_values(td_adam *adam, int stage, td_error *err) {
 static td_status await_values(td_adam *adam, int stage, td_error *err) {
     td_work **work = adam->shards;
     td_status status = TD_OK;
-    for (int k = adam->stage[stage].first; k < adam->stage[stage].end && !status; k++)
-        status = adam->comm->await(adam->comm, work[k], err);
+    for (int k = adam->stage[stage].first; k < adam->stage[stage].end; k++) {
+        td_status one = td_adam_await(adam, &work[k], status ? NULL : err);
+        if (!status) status = one;
+    }
     return status;
 }
 

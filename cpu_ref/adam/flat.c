@@ -133,7 +133,7 @@ static td_status start_gradients(td_adam *adam, int stage, td_error *err) {
                           .out = chunk->gradients + own,
                           .label = chunk->gradients_label};
     td_status status = copy_parts(adam, stage, GRADIENTS_IN, err);
-    return status ? status : adam->comm->start(adam->comm, &call, &chunk->work, err);
+    return status ? status : td_adam_start(adam, &call, &chunk->work, err);
 }
 
 static td_status start_values(td_adam *adam, int stage, td_error *err) {
@@ -146,15 +146,17 @@ static td_status start_values(td_adam *adam, int stage, td_error *err) {
                           .out = chunk->values,
                           .label = chunk->values_label};
     td_status status = copy_parts(adam, stage, OWN_VALUES_IN, err);
-    return status ? status : adam->comm->start(adam->comm, &call, &chunk->work, err);
+    return status ? status : td_adam_start(adam, &call, &chunk->work, err);
 }
 
 static td_status await_gradients(td_adam *adam, int stage, td_error *err) {
-    return adam->comm->await(adam->comm, ((chunk *)adam->shards)[stage].work, err);
+    return td_adam_await(adam, &((chunk *)adam->shards)[stage].work, err);
 }
 
 static td_status await_values(td_adam *adam, int stage, td_error *err) {
-    td_status status = adam->comm->await(adam->comm, ((chunk *)adam->shards)[stage].work, err);
+    chunk *chunk = (struct chunk *)adam->shards + stage;
+    if (!chunk->work) return TD_OK; /* it holds no values */
+    td_status status = td_adam_await(adam, &chunk->work, err);
     return status ? status : copy_parts(adam, stage, OTHERS_VALUES_OUT, err);
 }
 

@@ -25,7 +25,8 @@ typedef struct td_adam_stage {
 typedef struct td_adam_plan {
     /* Lists all parts with td_adam_stage_begin and td_adam_part_add. */
     td_status (*divide)(td_adam *adam, td_error *err);
-    /* Each may be NULL. Reduce gradients; after await_gradients the owner's stand at part.gradient. */
+    /* Each may be NULL. Reduce gradients; after await_gradients the owner's stand at part.gradient. Awaiting ends all
+     * that the stage has started, whatever fails. */
     td_status (*start_gradients)(td_adam *adam, int stage, td_error *err);
     td_status (*await_gradients)(td_adam *adam, int stage, td_error *err);
     /* Send the owners' values to all. */
@@ -74,6 +75,11 @@ static inline char *td_adam_value(const td_adam *adam, const td_adam_part *part)
 td_status td_adam_stage_begin(td_adam *adam, td_error *err);
 /* The next part of the stage begun last; its gradient is the parameter's own. */
 td_status td_adam_part_add(td_adam *adam, int parameter, int owner, int64_t first, int64_t count, td_error *err);
+
+/* A step awaits whatever it has started, also where it fails: *work is NULL unless a collective is under way, and
+ * awaiting none is TD_OK. */
+td_status td_adam_start(td_adam *adam, const td_call *call, td_work **work, td_error *err);
+td_status td_adam_await(td_adam *adam, td_work **work, td_error *err);
 
 /* Is a setting legal? Each names what is wrong. */
 td_status td_adam_validate(const td_adam_config *config, td_error *err);

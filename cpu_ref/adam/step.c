@@ -4,6 +4,28 @@
 #include "shards.h"
 #include <math.h>
 
+td_status td_adam_start(td_adam *adam, const td_call *call, td_work **work, td_error *err) {
+    td_status status = adam->comm->start(adam->comm, call, work, err);
+    if (status) *work = NULL;
+    return status;
+}
+
+td_status td_adam_await(td_adam *adam, td_work **work, td_error *err) {
+    td_status status = *work ? adam->comm->await(adam->comm, *work, err) : TD_OK;
+    *work = NULL;
+    return status;
+}
+
+/* Of every stage, after `status`; the first failure is the one told. */
+static td_status await_stages(td_adam *adam, td_status (*await)(td_adam *adam, int stage, td_error *err),
+                              td_status status, td_error *err) {
+    for (int i = 0; i < adam->stages && await; i++) {
+        td_status one = await(adam, i, status ? NULL : err);
+        if (!status) status = one;
+    }
+    return status;
+}
+
 static td_status agree(td_adam *adam, td_reduce reduce, double *values, int count, const char *label, td_error *err) {
     return adam->comm ? td_comm_agree(adam->comm, reduce, values, count, label, err) : TD_OK;
 }
@@ -59,9 +81,7 @@ static td_status update(td_adam *adam, double factor, td_error *err) {
         status = adam->engine.adam(adam->stage[i].table, &call, err);
         if (!status && adam->plan->start_values) status = adam->plan->start_values(adam, i, err);
     }
-    for (int i = 0; i < adam->stages && !status && adam->plan->await_values; i++)
-        status = adam->plan->await_values(adam, i, err);
-    return status;
+    return await_stages(adam, adam->plan->await_values, status, err);
 }
 
 td_status td_adam_step(td_adam *adam, td_error *err) {
@@ -70,8 +90,7 @@ td_status td_adam_step(td_adam *adam, td_error *err) {
     td_status status = TD_OK;
     for (int i = 0; i < adam->stages && !status && plan->start_gradients; i++)
         status = plan->start_gradients(adam, i, err);
-    for (int i = 0; i < adam->stages && !status && plan->await_gradients; i++)
-        status = plan->await_gradients(adam, i, err);
+    status = await_stages(adam, plan->await_gradients, status, err);
     if (!status && adam->comm) status = td_comm_finish(adam->comm, err);
     if (!status) status = refuse_if_not_finite(adam, err);
     if (!status) status = clip(adam, &norm, &factor, err);

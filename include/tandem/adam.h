@@ -53,6 +53,8 @@ void td_adam_delete(td_adam *adam);
 td_status td_adam_set_group(td_adam *adam, int group, double lr, double weight_decay, td_error *err);
 /* One update of every parameter from its gradient. If a gradient is not finite, on any rank: TD_WRONG on every rank,
  * naming the parameter, and nothing changes, neither parameters nor states nor the count of steps.
+ * A collective that fails, or may not be started because an array is in other hands: its error, with all that was
+ * started awaited. While gradients are reduced nothing but them has changed; later, values and states are unspecified.
  *   full, by parameter   gradients are reduced already (ddp.h), the same on all ranks
  *   flat                 gradients are this rank's own: the step sums them over ranks, and leaves them unspecified */
 td_status td_adam_step(td_adam *adam, td_error *err);

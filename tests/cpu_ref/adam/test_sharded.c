@@ -138,3 +138,48 @@ Test(adam_sharded, a_norm_that_overflows_is_refused) {
     cr_expect(value == 2 && td_adam_steps(adam) == 0);
     td_adam_delete(adam);
 }
+
+/* Somebody else's all-reduce holds the last `count` elements of `array`: the step fails, and lets go of all it had
+ * started. When the other is done, all is free, and the next step is right. */
+static void step_beside(td_comm *comm, td_toy *toy, char *array, const char *held) {
+    const td_numbers gradients = {1, 2, 3};
+    td_error err = {TD_OK, ""};
+    td_work *work;
+    const size_t all = (size_t)toy->count * sizeof(float);
+    const td_call call = {TD_ALL_REDUCE,    TD_F32, TD_SUM, 0, 4, NULL, array + all - 4 * sizeof(float),
+                          "somebody else's"};
+    cr_assert_eq(td_toy_set_gradients(toy, gradients, 1, &err), TD_OK);
+    cr_assert_eq(comm->start(comm, &call, &work, &err), TD_OK, "%s", err.message);
+    cr_expect_eq(td_adam_step(toy->adam, &err), TD_WRONG);
+    cr_expect(strstr(err.message, "somebody else's"), "%s, %s held: %s", toy->variant->name, held, err.message);
+    cr_assert_eq(comm->await(comm, work, &err), TD_OK);
+    cr_expect_eq(comm->writable(comm, toy->values, all, &err), TD_OK, "%s: %s", toy->variant->name, err.message);
+    cr_expect_eq(comm->writable(comm, toy->gradients, all, &err), TD_OK, "%s: %s", toy->variant->name, err.message);
+}
+
+Test(adam_sharded, a_step_that_fails_lets_go_of_what_it_started) {
+    static const td_adam_config config = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
+    static const td_toy_parameter two[] = {{10, 1, 0, 0}, {6, 1, 0, 0}, {-1, 0, 0, 0}};
+    static const td_adam_variant ways[] = {{"flat", TD_ADAM_FLAT, 8, 0}, {"by parameter", TD_ADAM_BY_PARAMETER, 0, 0}};
+    for (int w = 0; w < 2; w++) {
+        td_allocator allocator = td_plain_allocator();
+        const td_engine engine = td_cpu_engine(&allocator);
+        const td_numbers gradients = {1, 2, 3};
+        td_numbers got, want;
+        td_toy toy, alone;
+        td_comm *comm;
+        td_error err = {TD_OK, ""};
+        cr_assert_eq(td_comm_alone(&comm, TD_CPU, &err), TD_OK);
+        cr_assert_eq(td_toy_open(&toy, comm, &engine, &ways[w], TD_F32, two, &config, &err), TD_OK);
+        cr_assert_eq(td_toy_open(&alone, NULL, &engine, &td_adam_variant_alone, TD_F32, two, &config, &err), TD_OK);
+        if (ways[w].sharding == TD_ADAM_FLAT) step_beside(comm, &toy, toy.gradients, "gradients");
+        cr_expect_eq(td_adam_steps(toy.adam), 0);
+        cr_expect_eq(td_toy_step(&toy, gradients, 1, &err), TD_OK, "%s", err.message);
+        cr_expect_eq(td_toy_step(&alone, gradients, 1, &err), TD_OK);
+        cr_assert(!td_toy_get_values(&toy, got, &err) && !td_toy_get_values(&alone, want, &err));
+        cr_expect(memcmp(got, want, 16 * sizeof *got) == 0, "%s: other values than alone", ways[w].name);
+        step_beside(comm, &toy, toy.values, "values");
+        td_toy_close(&toy), td_toy_close(&alone);
+        comm->destroy(comm);
+    }
+}
