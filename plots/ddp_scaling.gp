@@ -7,7 +7,7 @@ load plots."/style.gp"
 
 ways = "ring tree two_levels"
 shade(i) = word("#d55e00 #0072b2 #009e73", i)
-name(i) = i == 1 ? "ring" : i == 2 ? "two trees" : "two levels"
+name(i) = i == 1 ? "ring" : i == 2 ? "trees" : "two levels"
 stats csv using (column("ranks")):(column("ring_step_ms")) nooutput
 x_low = STATS_min_x; x_high = STATS_max_x; y_high = STATS_max_y
 stats csv using (column("backward_ms")) nooutput
@@ -39,11 +39,11 @@ if (ascii) {
     set tmargin 2.5
     set key at graph 0.03, 0.97 left top Left reverse
     set label "model output, not measured" at graph 0, 1.05 left textcolor rgb ink
-    plot backward with lines dashtype 3 linewidth 1.5 linecolor rgb ink title "backward", \
-         NaN with lines linewidth 2.5 linecolor rgb "#888888" title "a step, in buckets", \
+    plot NaN with lines linewidth 2.5 linecolor rgb "#888888" title "a step, in buckets", \
          NaN with lines dashtype 2 linewidth 1.5 linecolor rgb "#888888" title "one all-reduce of everything, alone", \
          for [i = 1:3] csv using (column("ranks")):(column(word(ways, i)."_step_ms")) with lines linewidth 2.5 \
              linecolor rgb shade(i) notitle, \
          for [i = 1:3] csv using (column("ranks")):(column(word(ways, i)."_ms")) with lines dashtype 2 linewidth 1.5 \
-             linecolor rgb shade(i) notitle
+             linecolor rgb shade(i) notitle, \
+         backward with lines dashtype 3 linewidth 2 linecolor rgb ink title "backward"
 }

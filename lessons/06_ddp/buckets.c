@@ -41,7 +41,7 @@ td_status td_lesson_6_show_buckets(td_lesson_6 *lesson, td_error *err) {
     static const td_heading columns[] = {{"cap_kib", "cap, KiB"},         {"buckets", "buckets"},
                                          {"foretold_ms", "foretold, ms"}, {"schedule_ms", "schedule"},
                                          {"step_ms", "measured"},         {"step_low_ms", "quartile 1"},
-                                         {"step_high_ms", "3"},           {NULL, NULL}};
+                                         {"step_high_ms", "quartile 3"},  {NULL, NULL}};
     td_lesson_text(6, "How large a bucket");
     if (!lesson->times) {
         td_lesson_say("SKIP: nothing was measured above");

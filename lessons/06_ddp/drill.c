@@ -8,7 +8,7 @@ enum { CHOICES = sizeof choices / sizeof *choices };
 static void print_evidence(const td_record *all, int r) {
     double ranks = td_record_get(all, r, "ranks"), samples = td_record_get(all, r, "samples");
     printf("\n  data             ranks that start from rank 0's values: %g of %g\n"
-           "                   samples in their place: %g of %g; different ones: %g\n",
+           "                   right samples and dropout: %g of %g; different ones: %g\n",
            td_record_get(all, r, "starts_equal"), ranks, td_record_get(all, r, "samples_right"), samples,
            td_record_get(all, r, "samples_own"));
     printf("  normalisation    a token counts %.4g to %.4g; in one process %.4g\n", td_record_get(all, r, "weight_low"),

@@ -100,7 +100,7 @@ td_status td_lesson_6_show_equality(td_lesson_6 *lesson, td_error *err) {
     }
     if (!status) show_memory(all);
     if (!status) status = td_lesson_save(lesson->arguments, 6, all, "equality", err);
-    if (!status) td_lesson_text(6, "What the walk says");
+    if (!status && lesson->ranks > 1) td_lesson_text(6, "What the walk says");
     td_record_delete(all);
     return status;
 }

@@ -40,10 +40,10 @@ static void row(const td_lesson_6 *lesson, td_record *record, int ranks) {
 td_status td_lesson_6_show_scaling(td_lesson_6 *lesson, td_error *err) {
     static const td_heading columns[] = {{"ranks", "ranks"},
                                          {"ring_ms", "all-reduce: ring"},
-                                         {"tree_ms", "tree"},
+                                         {"tree_ms", "trees"},
                                          {"two_levels_ms", "two levels"},
                                          {"ring_step_ms", "step: ring"},
-                                         {"tree_step_ms", "tree"},
+                                         {"tree_step_ms", "trees"},
                                          {"two_levels_step_ms", "two levels"},
                                          {NULL, NULL}};
     td_lesson_text(6, "To 4096 ranks, on paper");
@@ -52,7 +52,8 @@ td_status td_lesson_6_show_scaling(td_lesson_6 *lesson, td_error *err) {
         "MODEL OUTPUT, not measured. Assumed: gradients of %.4g MB in buckets of %.3g MiB, ready one after another at "
         "equal times of a backward of %.4g ms, the same on every number of ranks (weak scaling); between nodes "
         "alpha = %.3g us, beta = %.4g GB/s for each rank; in a node of %lld ranks alpha = %.3g us, beta = %.4g "
-        "GB/s; no other traffic, no slow rank. Milliseconds; all-reduce is one of everything, step is from backward's "
+        "GB/s; ring and trees take the link between nodes throughout, though all be in one node; no other traffic, no "
+        "slow rank. Milliseconds; all-reduce is one of everything, step is from backward's "
         "start to "
         "the last bucket's end.",
         1e-6 * lesson->model_bytes, (double)lesson->model_cap / 0x1p20, lesson->backward_ms,

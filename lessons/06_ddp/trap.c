@@ -55,7 +55,7 @@ td_status td_lesson_6_show_trap(td_lesson_6 *lesson, td_error *err) {
                (find(lesson->times, "schemes", all, &many) || find(lesson->times, "caps", all, &many))) {
         row(lesson, "a rank's share on one process, all on the ranks: another training", &few, &many, 1);
         row(lesson, "the same global batch on both: strong scaling", &same, &many, 0);
+        td_lesson_text(6, "What may be compared");
     }
-    td_lesson_text(6, "What may be compared");
     return TD_OK;
 }

@@ -75,30 +75,42 @@ static td_overlap overlap_of(const td_lesson_6_step *s, int n) {
     return td_overlap_of(t, n, s->backward);
 }
 
+/* The round whose time is the median. */
+static int middle(const td_lesson_6_clock *clock, const td_lesson_6_plan *plan) {
+    double sample[TD_LESSON_6_ROUNDS] = {0}, time;
+    int best = 0;
+    for (int r = 0; r < clock->rounds; r++) sample[r] = plan->step[r].end;
+    time = median(sample, clock->rounds, NULL, NULL);
+    for (int r = 1; r < clock->rounds; r++)
+        if (fabs(sample[r] - time) < fabs(sample[best] - time)) best = r;
+    return best;
+}
+
 void td_lesson_6_plan_row(const td_lesson_6_clock *clock, const td_lesson_6_plan *plan, const td_lesson_6_plan *first,
                           const char *part, td_record *record) {
-    enum { STEP, PREDICTED, RATIO, BACKWARD, BUSY, HIDDEN, EXPOSED, CELLS };
-    static const char *const name[CELLS] = {"step_ms", "schedule_ms", "",          "backward_ms",
-                                            "busy_ms", "hidden_ms",   "exposed_ms"};
-    double cell[CELLS][TD_LESSON_6_ROUNDS] = {{0}}, low, high;
-    int n = td_ddp_buckets(plan->ddp);
+    double step[TD_LESSON_6_ROUNDS] = {0}, ratio[TD_LESSON_6_ROUNDS] = {0}, low, high, reduced = 0;
+    int at = middle(clock, plan);
+    const td_lesson_6_step *s = &plan->step[at];
+    td_overlap o = overlap_of(s, td_ddp_buckets(plan->ddp));
     for (int r = 0; r < clock->rounds; r++) {
-        const td_lesson_6_step *s = &plan->step[r];
-        td_overlap o = overlap_of(s, n);
-        cell[STEP][r] = 1e3 * s->end;
-        cell[PREDICTED][r] = 1e3 * (scheduled(clock, plan->ddp, s->ready, s->backward) + s->end - s->reduced);
-        cell[RATIO][r] = cell[STEP][r] / cell[PREDICTED][r];
-        cell[BACKWARD][r] = 1e3 * s->backward;
-        cell[BUSY][r] = 1e3 * o.busy, cell[HIDDEN][r] = 1e3 * o.hidden, cell[EXPOSED][r] = 1e3 * o.exposed;
+        const td_lesson_6_step *x = &plan->step[r];
+        double end = scheduled(clock, plan->ddp, x->ready, x->backward);
+        step[r] = x->end, ratio[r] = x->end / (end + x->end - x->reduced);
+        if (r == at) reduced = end;
     }
     head(clock, plan, part, record);
     td_record_int(record, "rounds", clock->rounds);
-    for (int c = 0; c < CELLS; c++)
-        if (c != RATIO) td_record_real(record, name[c], median(cell[c], clock->rounds, NULL, NULL));
-    td_record_real(record, "ratio", median(cell[RATIO], clock->rounds, &low, &high));
-    median(cell[STEP], clock->rounds, &low, &high);
-    td_record_real(record, "step_low_ms", low);
-    td_record_real(record, "step_high_ms", high);
+    td_record_real(record, "step_ms", 1e3 * s->end);
+    td_record_real(record, "schedule_ms", 1e3 * (reduced + s->end - s->reduced));
+    td_record_real(record, "backward_ms", 1e3 * s->backward);
+    td_record_real(record, "busy_ms", 1e3 * o.busy);
+    td_record_real(record, "hidden_ms", 1e3 * o.hidden);
+    td_record_real(record, "exposed_ms", 1e3 * o.exposed);
+    td_record_real(record, "schedule_exposed_ms", 1e3 * (reduced - s->backward));
+    td_record_real(record, "ratio", median(ratio, clock->rounds, NULL, NULL));
+    median(step, clock->rounds, &low, &high);
+    td_record_real(record, "step_low_ms", 1e3 * low);
+    td_record_real(record, "step_high_ms", 1e3 * high);
     td_record_real(record, "foretold_ms", 1e3 * foretold(clock, plan, first));
 }
 
@@ -117,12 +129,7 @@ static void piece(const td_lesson_6_clock *clock, td_record *record, const td_le
 }
 
 void td_lesson_6_timeline(const td_lesson_6_clock *clock, const td_lesson_6_plan *plan, td_record *record) {
-    double sample[TD_LESSON_6_ROUNDS] = {0}, middle;
-    const td_lesson_6_step *s = plan->step;
-    for (int r = 0; r < clock->rounds; r++) sample[r] = plan->step[r].end;
-    middle = median(sample, clock->rounds, NULL, NULL);
-    for (int r = 0; r < clock->rounds; r++)
-        if (fabs(plan->step[r].end - middle) < fabs(s->end - middle)) s = &plan->step[r];
+    const td_lesson_6_step *s = &plan->step[middle(clock, plan)];
     piece(clock, record, plan, "forward", "", 0, 0, s->forward);
     piece(clock, record, plan, "backward", "", 0, s->forward, s->backward);
     for (int k = 0; k < td_ddp_buckets(plan->ddp); k++) {

@@ -51,7 +51,7 @@ static td_status add_plan(td_lesson_6_clock *clock, const td_ddp_scheme *scheme,
 
 static td_status read_options(td_lesson_6_clock *clock, const td_arguments *arguments, int64_t *cap,
                               int64_t caps[TD_LESSON_6_CAPS], int *count, td_error *err) {
-    int64_t rounds;
+    int64_t rounds = 0;
     int one;
     td_status status = td_argument_int(arguments, "rounds", 1, TD_LESSON_6_ROUNDS, &rounds, err);
     if (!status) status = td_argument_sizes(arguments, "cap", 1, 1 << 30, cap, 1, &one, err);

@@ -37,7 +37,8 @@ typedef struct td_lesson_6_clock {
 /* One step, on all ranks. */
 td_status td_lesson_6_timed_step(td_lesson_6_clock *clock, td_ddp *ddp, int overlaps, td_lesson_6_step *step,
                                  td_error *err);
-/* Of a plan's rounds, on rank 0: medians, what the α–β schedule says, hidden and exposed seconds; a row. `first`: the
+/* A plan's median step, on rank 0: its parts, what the α–β schedule says of it, hidden and exposed time; a row. The
+ * ratio is the median of each step's, and quartiles are of all. `first`: the
  * plan without communication in backward, from whose ready times a prediction can be made beforehand. */
 void td_lesson_6_plan_row(const td_lesson_6_clock *clock, const td_lesson_6_plan *plan, const td_lesson_6_plan *first,
                           const char *part, td_record *record);
