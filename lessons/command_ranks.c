@@ -26,7 +26,11 @@ static int fail(const char *task, td_comm *host, const td_error *err) {
     char who[48] = "";
     int alike = host && host->ranks > 1 ? td_comm_mpi_failed(host, err->message) : 1;
     if (alike > 1) snprintf(who, sizeof who, "%d ranks: ", alike);
-    if (host && host->ranks > 1 && alike == 1) snprintf(who, sizeof who, "rank %d: ", host->rank);
+    if (host && host->ranks > 1 && alike == 1) {
+        snprintf(who, sizeof who, "rank %d ", host->rank);
+        int said = !strncmp(err->message, who, strlen(who)); /* "rank 0 of 4 waits" */
+        snprintf(who, sizeof who, said ? "" : "rank %d: ", host->rank);
+    }
     if (alike) fprintf(stderr, "tandem ranks %s: %s%s\n", task, who, err->message);
     return td_exit_status(err);
 }

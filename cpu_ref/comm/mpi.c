@@ -23,6 +23,14 @@ static td_status start(td_comm *comm, const td_call *call, td_work **work, td_er
     return status;
 }
 
+static void stop_thread(td_mpi *mpi) {
+    if (!mpi->running) return;
+    atomic_store(&mpi->stop, 1);
+    pthread_cond_signal(&mpi->given);
+    pthread_join(mpi->thread, NULL);
+    mpi->running = 0;
+}
+
 /* Has the first collective under way taken too long? A rank that has not come may wait `limit`; once all are seen to be
  * in it, it is the link that is slow, and it may take ten times that. Called with the lock held. */
 static void find_hang(td_mpi *mpi) {
@@ -33,24 +41,33 @@ static void find_hang(td_mpi *mpi) {
         limit *= 10;
         if (head->link.beta > 0) limit += td_mpi_simulated_seconds(mpi, head);
     }
-    if (td_now() - head->start < limit) return;
-    mpi->broken = 1;
+    double since = atomic_load(&mpi->resumed);
+    if (td_now() - (since > head->start ? since : head->start) < limit) return;
+    mpi->broken = mpi->hung = 1;
     td_board_hang(&mpi->board, head, limit, &mpi->error);
 }
 
+/* After a hang the caller frees its arrays, and MPI, should the others come at last, would still write to them: from
+ * here on nobody calls it but to end all. */
 static td_status await(td_comm *comm, td_work *work, td_error *err) {
     td_mpi *mpi = comm->state;
     pthread_mutex_lock(&mpi->lock);
-    while (!work->done && !mpi->broken) {
+    for (double looked = td_now(); !work->done && !mpi->broken; looked = td_now()) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += 50 * 1000 * 1000;
         if (until.tv_nsec >= 1000 * 1000 * 1000) until.tv_sec++, until.tv_nsec -= 1000 * 1000 * 1000;
         pthread_cond_timedwait(&mpi->done, &mpi->lock, &until);
+        td_mpi_went_on(mpi, td_now() - looked);
         if (!work->done && !mpi->broken) find_hang(mpi);
     }
+    if (mpi->hung) {
+        pthread_mutex_unlock(&mpi->lock);
+        stop_thread(mpi);
+        pthread_mutex_lock(&mpi->lock);
+    }
     td_status status = work->done ? TD_OK : refuse_broken(mpi, err);
-    if (work->done) td_work_remove(&mpi->works, work); /* else the thread may be at it still */
+    if (work->done) td_work_remove(&mpi->works, work); /* else the board's messages name it still */
     pthread_mutex_unlock(&mpi->lock);
     return status;
 }
@@ -83,14 +100,6 @@ static int events(td_comm *comm, const td_comm_event **rows) {
     return count;
 }
 
-static void stop_thread(td_mpi *mpi) {
-    if (!mpi->running) return;
-    atomic_store(&mpi->stop, 1);
-    pthread_cond_signal(&mpi->given);
-    pthread_join(mpi->thread, NULL);
-    mpi->running = 0;
-}
-
 static void free_all(td_comm *comm) {
     td_mpi *mpi = comm->state;
     while (mpi->works.first) td_work_remove(&mpi->works, mpi->works.first);
@@ -118,23 +127,24 @@ static void destroy(td_comm *comm) {
     free_all(comm);
 }
 
-/* No longer than a second. */
-static void wait_while_any(const td_board *board, td_rank_state state) {
+/* No longer than a second; after a hang, which has taken long enough and of which some rank knows nothing, less. */
+static void wait_while_any(const td_mpi *mpi, td_rank_state state) {
     const struct timespec nap = {0, 5 * 1000 * 1000};
-    for (double until = td_now() + 1; td_now() < until && td_board_any(board, state);) nanosleep(&nap, NULL);
+    double until = td_now() + (mpi->hung ? 0.3 : 1);
+    while (td_now() < until && td_board_any(&mpi->board, state)) nanosleep(&nap, NULL);
 }
 
 int td_comm_mpi_failed(td_comm *comm, const char *message) {
-    const td_board *board = &((td_mpi *)comm->state)->board;
-    td_board_end(board, TD_RANK_FAILED, message);
-    wait_while_any(board, TD_RANK_WORKS);
-    return td_board_saying(board, message);
+    const td_mpi *mpi = comm->state;
+    td_board_end(&mpi->board, TD_RANK_FAILED, message);
+    wait_while_any(mpi, TD_RANK_WORKS);
+    return td_board_saying(&mpi->board, message);
 }
 
 void td_comm_mpi_abandon(td_comm *comm, int status) {
     td_mpi *mpi = comm->state;
     td_board_end(&mpi->board, TD_RANK_TOLD, NULL);
-    wait_while_any(&mpi->board, TD_RANK_FAILED);
+    wait_while_any(mpi, TD_RANK_FAILED);
     stop_thread(mpi);
     MPI_Abort(MPI_COMM_WORLD, status);
 }

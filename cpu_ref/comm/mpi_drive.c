@@ -3,8 +3,8 @@
 #include "../clock.h"
 #include "mpi_state.h"
 #include <math.h>
+#include <sched.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,16 +33,23 @@ static long pause_after(double waited, int all_there) {
     return pause < 2 * US ? 2 * US : (long)(pause > most ? most : pause);
 }
 
+void td_mpi_went_on(td_mpi *mpi, double seconds) {
+    if (seconds > mpi->comm->limit / 2) atomic_store(&mpi->resumed, td_now());
+}
+
 td_status td_mpi_wait(td_mpi *mpi, MPI_Request *request, const td_work *work, td_error *err) {
-    double began = td_now();
+    double began = td_now(), looked = began;
     for (int looks = 0;; looks++) {
         int done = 0;
+        if (atomic_load(&mpi->stop)) return td_fail(err, TD_WRONG, "given up");
         td_status status = td_mpi_check(MPI_Test(request, &done, MPI_STATUS_IGNORE), work, err);
         if (status || done) return status;
-        if (atomic_load(&mpi->stop)) return td_fail(err, TD_WRONG, "given up");
         if (looks % 8 == 7 && !work->trusting && (status = td_board_compare(&mpi->board, work, err))) return status;
+        double now = td_now();
+        td_mpi_went_on(mpi, now - looked);
+        looked = now;
         td_board_beat(&mpi->board);
-        nap(pause_after(td_now() - began, td_board_complete(&mpi->board, work, 1, INFINITY)));
+        nap(pause_after(now - began, td_board_complete(&mpi->board, work, 1, INFINITY)));
     }
 }
 
@@ -123,7 +130,8 @@ td_work *td_mpi_head(const td_mpi *mpi) {
 
 /* Turns of 100 µs instead of some ms: who asks for little is let in at once (Linux 6.12 and later; others do not mind),
  * and not when the turn of the thread that computes on this core is over. A message is many short turns. The struct is
- * sched_setattr(2)'s, which C libraries before glibc 2.41 lack. */
+ * sched_setattr(2)'s, which C libraries before glibc 2.41 lack. Whoever was started with another policy (chrt) keeps
+ * it. */
 static void ask_for_short_turns(void) {
     struct {
         uint32_t size, policy;
@@ -131,7 +139,9 @@ static void ask_for_short_turns(void) {
         int32_t nice;
         uint32_t priority;
         uint64_t runtime, deadline, period;
-    } attr = {.size = sizeof attr, .nice = getpriority(PRIO_PROCESS, 0), .runtime = 100 * US};
+    } attr = {0};
+    if (syscall(SYS_sched_getattr, 0, &attr, sizeof attr, 0) != 0 || attr.policy != SCHED_OTHER) return;
+    attr.runtime = 100 * US;
     syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 

@@ -5,7 +5,8 @@
 #include "tandem/comm.h"
 
 /* This rank has failed with `message`. Waits until all ranks of this host have failed or ended too, but no longer than
- * a second; then tells how many of them say just the same: 0 if a lower one does, which is to print it. */
+ * a second (after a hang 0.3 s); then tells how many of them say just the same: 0 if a lower one does, which is to
+ * print it. */
 int td_comm_mpi_failed(td_comm *comm, const char *message);
 /* It has been told to the user. End all ranks of the job, on every host, with this status, as soon as the others that
  * failed have had their say. Does not return. Only main calls it. */

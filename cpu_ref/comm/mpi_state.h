@@ -24,8 +24,10 @@ typedef struct td_mpi {
     td_events events;
     td_link link;
     atomic_int stop; /* the thread is to return, whatever it is at */
-    int running, broken;
+    int running, broken, hung;
     td_error error; /* why it is broken */
+
+    _Atomic double resumed; /* when this process last went on after it had stood still */
 
     double link_free; /* the thread's: when the simulated link is through with what it had */
     void *scratch;    /* the thread's: a reduce-scatter in place lands here first */
@@ -39,6 +41,9 @@ td_status td_mpi_carry_out(td_mpi *mpi, const td_work *work, td_error *err);
 /* Until it is done, sleeping between looks. */
 td_status td_mpi_wait(td_mpi *mpi, MPI_Request *request, const td_work *work, td_error *err);
 td_status td_mpi_check(int code, const td_work *work, td_error *err);
+/* Called after each look at the others, `seconds` after the last one. A process that was stopped for half the limit has
+ * not waited meanwhile: it counts anew, or it would call a hang what it did itself. */
+void td_mpi_went_on(td_mpi *mpi, double seconds);
 /* What link.h gives for it. */
 double td_mpi_simulated_seconds(const td_mpi *mpi, const td_work *work);
 /* The first collective that is not done: the one that the others wait behind. NULL if there is none. */

@@ -3,7 +3,7 @@
 
 td_status td_wait_limit(double *seconds, td_error *err) {
     const char *given = getenv("TANDEM_HANG");
-    *seconds = 10;
+    *seconds = 8;
     if (!given || !*given) return TD_OK;
     char *end;
     double value = strtod(given, &end);

@@ -4,7 +4,8 @@
 
 #include "tandem/status.h"
 
-/* 10 seconds, or what TANDEM_HANG says; TD_BAD_PARAM if that is no number of seconds. */
+/* 8 seconds, which leaves time to say so and to end all within 10, or what TANDEM_HANG says; TD_BAD_PARAM if that is no
+ * number of seconds. */
 td_status td_wait_limit(double *seconds, td_error *err);
 
 #endif

@@ -70,7 +70,7 @@ struct td_comm {
     td_backend backend; /* where arrays live: TD_CPU or TD_CUDA */
     const char *name;   /* "MPI", "NCCL", "one rank" */
     td_comm *host;      /* for arrays on the host: counts, losses, flags; itself where backend is TD_CPU */
-    double limit;       /* seconds until a hang is reported: 10, or TANDEM_HANG */
+    double limit;       /* seconds until a hang is reported: 8, or TANDEM_HANG */
     void *state;
     td_status (*start)(td_comm *comm, const td_call *call, td_work **work, td_error *err);
     /* Frees the work. CPU: the result is there on return. GPU: whatever the engine is given from now on waits for it,

@@ -4,6 +4,7 @@
 #include "collectives.h"
 #include "ranks.h"
 #include <signal.h>
+#include <string.h>
 #include <strings.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,27 +13,44 @@ static const td_option options[] = {
     TD_RANK_OPTIONS,
     {"count", "0,1,7,1000,100003", "1 to 8 integers from 0 to 100000000", "elements of each rank"},
     {"piece", "0", "integer, 0 or more", "most elements that one call of MPI is given; 0 = all it can take"},
-    {"fault", "none", "none, skip, order, absent, stop, die", "what the last rank does wrong in the end"},
+    {"fault", "none", "none, skip, order, absent, late, stop, die", "what the last rank does wrong in the end"},
     {"trust", "0", "0 or 1", "1: ranks do not compare what they ask for"},
     {NULL, NULL, NULL, NULL},
 };
 
-typedef enum fault { NONE = 0, SKIP, ORDER, ABSENT, STOP, DIE, FAULTS } fault;
+typedef enum fault { NONE = 0, SKIP, ORDER, ABSENT, LATE, STOP, DIE, FAULTS } fault;
 
 static td_status read_fault(const td_arguments *arguments, fault *out, td_error *err) {
-    static const char *const names[] = {"none", "skip", "order", "absent", "stop", "die"};
+    static const char *const names[] = {"none", "skip", "order", "absent", "late", "stop", "die"};
     const char *text = td_argument_text(arguments, "fault");
     for (int f = 0; f < FAULTS; f++)
         if (!strcasecmp(text, names[f])) {
             *out = (fault)f;
             return TD_OK;
         }
-    return td_fail(err, TD_BAD_PARAM, "FAULT=%.40s: must be one of none, skip, order, absent, stop, die", text);
+    return td_fail(err, TD_BAD_PARAM, "FAULT=%.40s: must be one of none, skip, order, absent, late, stop, die", text);
 }
 
 static td_status reduce(td_comm *comm, double *values, int64_t count, const char *label, td_error *err) {
     td_call call = {TD_ALL_REDUCE, TD_F64, TD_SUM, 0, count, NULL, values, label};
     return td_comm_run(comm, &call, err);
+}
+
+static void sleep_for(double seconds) {
+    const struct timespec nap = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+    nanosleep(&nap, NULL);
+}
+
+/* Those who have given up own their array again: whoever comes late, it stays as they left it. */
+static td_status reduce_with_late(td_comm *comm, int late, double *values, int64_t count, td_error *err) {
+    double kept[512];
+    for (int64_t i = 0; i < count; i++) values[i] = kept[i] = 1 + comm->rank;
+    if (late) sleep_for(comm->limit + 0.3);
+    td_status status = reduce(comm, values, count, "bucket 2", err);
+    if (status == TD_OK || late) return status;
+    sleep_for(0.6);
+    if (!memcmp(values, kept, (size_t)count * sizeof *values)) return status;
+    return td_fail(err, TD_WRONG, "an array was written after await had given it back");
 }
 
 /* Three buckets are reduced; the last rank errs in the second. */
@@ -44,9 +62,9 @@ static td_status with_fault(td_world *world, fault what, td_error *err) {
     if (status) return status;
     if (wrong && what == ABSENT) pause();
     if (wrong && what == STOP) raise(SIGSTOP);
+    if (what == LATE) return reduce_with_late(comm, wrong, large, 512, err);
     if (wrong && what == DIE) {
-        const struct timespec nap = {0, 100 * 1000 * 1000}; /* the others are in it by then */
-        nanosleep(&nap, NULL);
+        sleep_for(0.1); /* the others are in it by then */
         raise(SIGKILL);
     }
     if (wrong && what == ORDER) {

@@ -66,6 +66,19 @@ Test(command_ranks, a_hang_is_reported_and_ends_all) {
     }
 }
 
+/* MPI would put what comes late into arrays that their owners have freed since. */
+Test(command_ranks, who_comes_after_a_hang_writes_nothing) {
+    setenv("TANDEM_HANG", "1", 1);
+    td_launched got;
+    launched(2, 30, &got, "comm", "FAULT=late");
+    launched_said(&got, 1,
+                  (const char *const[]){"comm: rank 0 of 2 waits 1 s for all-reduce 2 'bucket 2' (4096 bytes); rank 1 "
+                                        "left all-reduce 1 and has started none since",
+                                        NULL});
+    cr_assert(!strstr(got.err, "written"), "%s", got.err);
+    td_launched_free(&got);
+}
+
 /* One that leaves a collective out, and one that takes them in another order, are found before anything is mixed. */
 Test(command_ranks, another_order_is_reported_at_once) {
     static const char *const faults[] = {"FAULT=skip", "FAULT=order"};

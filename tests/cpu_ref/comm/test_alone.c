@@ -143,7 +143,7 @@ Test(comm_alone, the_wait_limit_is_a_number_of_seconds) {
     double seconds;
     unsetenv("TANDEM_HANG");
     cr_assert_eq(td_wait_limit(&seconds, &err), TD_OK);
-    cr_assert_eq(seconds, 10);
+    cr_assert_eq(seconds, 8);
     setenv("TANDEM_HANG", "0.5", 1);
     cr_assert_eq(td_wait_limit(&seconds, &err), TD_OK);
     cr_assert_eq(seconds, 0.5);
