@@ -2,6 +2,7 @@
 #include "adam_file.h"
 #include "text.h"
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is the memory's image");
@@ -13,7 +14,8 @@ typedef struct line {
 } line;
 
 static const char magic[8] = "TDADAM1";
-static const uint64_t checksum_start = 0xcbf29ce484222325;
+/* More steps than anybody takes, and exact in a double. */
+static const int64_t most_steps = INT64_C(1) << 48;
 
 static line line_of(const td_parameter *p) {
     line l = {.count = p->frozen ? 0 : p->count};
@@ -21,9 +23,7 @@ static line line_of(const td_parameter *p) {
     return l;
 }
 
-/* FNV-1a (Fowler, Noll and Vo) over words of 32 bits: each step can be undone, so a single changed word always shows.
- */
-static uint64_t digest(uint64_t checksum, const void *bytes, size_t count) {
+uint64_t td_digest(uint64_t checksum, const void *bytes, size_t count) {
     for (size_t i = 0; i + 4 <= count; i += 4) {
         uint32_t word;
         memcpy(&word, (const char *)bytes + i, sizeof word);
@@ -34,11 +34,11 @@ static uint64_t digest(uint64_t checksum, const void *bytes, size_t count) {
 
 void td_adam_file_write(td_adam_file *file, const void *bytes, size_t count) {
     fwrite(bytes, 1, count, file->out.stream);
-    file->checksum = digest(file->checksum, bytes, count);
+    file->checksum = td_digest(file->checksum, bytes, count);
 }
 
 td_status td_adam_file_create(td_adam_file *file, const char *path, const td_adam *adam, td_error *err) {
-    *file = (td_adam_file){.checksum = checksum_start};
+    *file = (td_adam_file){.checksum = TD_DIGEST_START};
     td_status status = td_file_create(&file->out, path, err);
     if (status) return status;
     td_adam_header header = {.dtype = adam->dtype, .parameters = (uint32_t)adam->n, .steps = adam->steps};
@@ -71,7 +71,7 @@ td_status td_adam_file_read(td_adam_file *file, void *bytes, size_t count, td_er
     if (fread(bytes, 1, count, file->in) != count)
         return ferror(file->in) ? td_file_failed(path, "cannot be read", errno, err)
                                 : td_fail(err, TD_WRONG, "%s: ends too early to hold Adam's states", path);
-    file->checksum = digest(file->checksum, bytes, count);
+    file->checksum = td_digest(file->checksum, bytes, count);
     return TD_OK;
 }
 
@@ -98,31 +98,75 @@ static td_status fits(td_adam_file *file, const td_adam *adam, int64_t *states, 
     return TD_OK;
 }
 
-static td_status whole(td_adam_file *file, size_t bytes, td_error *err) {
+static double element(td_dtype dtype, const char *at) {
+    double d;
+    float f;
+    if (dtype == TD_F64) return memcpy(&d, at, sizeof d), d;
+    return memcpy(&f, at, sizeof f), (double)f;
+}
+
+/* All m, or all v; *legal is 0 after one that no step leaves. (v may be infinite: the square of a finite gradient.) */
+static td_status moments(td_adam_file *file, td_dtype dtype, int64_t count, int is_v, int *legal, td_error *err) {
     char buffer[1 << 14];
-    while (bytes > 0) {
-        size_t part = bytes < sizeof buffer ? bytes : sizeof buffer;
-        td_status status = td_adam_file_read(file, buffer, part, err);
+    const size_t size = td_dtype_size(dtype), room = sizeof buffer / size;
+    while (count > 0) {
+        size_t part = (size_t)count < room ? (size_t)count : room;
+        td_status status = td_adam_file_read(file, buffer, part * size, err);
         if (status) return status;
-        bytes -= part;
+        for (size_t k = 0; k < part; k++) {
+            double x = element(dtype, buffer + k * size);
+            *legal = *legal && (is_v ? x >= 0 : isfinite(x));
+        }
+        count -= (int64_t)part;
     }
-    uint64_t want = file->checksum, got;
-    td_status status = td_adam_file_read(file, &got, sizeof got, err);
-    if (status) return status;
-    if (got != want || fgetc(file->in) != EOF)
-        return td_fail(err, TD_WRONG, "%s: is damaged: its checksum is not that of its contents", file->out.path);
     return TD_OK;
 }
 
+static td_status legal_header(const td_adam_file *file, td_error *err) {
+    const td_adam_header *h = &file->header;
+    const char *path = file->out.path;
+    if (h->steps < 0 || h->steps > most_steps)
+        return td_fail(err, TD_WRONG, "%s: says %lld steps: must be from 0 to 2^48", path, (long long)h->steps);
+    for (int g = 0; g < TD_ADAM_USER_GROUPS; g++) {
+        td_error why;
+        if (td_adam_validate_group(h->group[g].lr, h->group[g].weight_decay, &why))
+            return td_fail(err, TD_WRONG, "%s: group %d: %.120s", path, g, why.message);
+    }
+    return TD_OK;
+}
+
+static td_status whole(td_adam_file *file, td_dtype dtype, int64_t states, td_error *err) {
+    int m_legal = 1, v_legal = 1;
+    td_status status = moments(file, dtype, states, 0, &m_legal, err);
+    if (!status) status = moments(file, dtype, states, 1, &v_legal, err);
+    if (status) return status;
+    uint64_t want = file->checksum, got;
+    if ((status = td_adam_file_read(file, &got, sizeof got, err))) return status;
+    const char *path = file->out.path;
+    if (got != want || fgetc(file->in) != EOF)
+        return td_fail(err, TD_WRONG, "%s: is damaged: its checksum is not that of its contents", path);
+    if (!m_legal) return td_fail(err, TD_WRONG, "%s: has an m that is not finite", path);
+    if (!v_legal) return td_fail(err, TD_WRONG, "%s: has a v that is not 0 or above", path);
+    return legal_header(file, err);
+}
+
+td_status td_adam_file_checksum(const char *path, uint64_t *checksum, td_error *err) {
+    FILE *in = fopen(path, "rbe");
+    if (!in) return td_file_failed(path, "cannot be read", errno, err);
+    int ends_so = fseek(in, -(long)sizeof *checksum, SEEK_END) == 0 && fread(checksum, sizeof *checksum, 1, in) == 1;
+    fclose(in);
+    return ends_so ? TD_OK : td_fail(err, TD_WRONG, "%.200s: ends too early to hold Adam's states", path);
+}
+
 td_status td_adam_file_open(td_adam_file *file, const char *path, const td_adam *adam, td_error *err) {
-    *file = (td_adam_file){.checksum = checksum_start};
+    *file = (td_adam_file){.checksum = TD_DIGEST_START};
     td_shown(path, file->out.path, 160);
     file->in = fopen(path, "rb");
     if (!file->in) return td_file_failed(path, "cannot be read", errno, err);
     int64_t states = 0;
     td_status status = fits(file, adam, &states, err);
     long payload = ftell(file->in);
-    if (!status) status = whole(file, 2 * (size_t)states * td_dtype_size(adam->dtype), err);
+    if (!status) status = whole(file, adam->dtype, states, err);
     if (!status && fseek(file->in, payload, SEEK_SET) != 0) status = td_file_failed(path, "cannot be read", errno, err);
     if (status) td_adam_file_discard(file);
     return status;

@@ -12,8 +12,8 @@
 #include "../../checks/file.h"
 #include "../../checks/memory.h"
 #include "../../checks/tolerance_adam.h"
+#include "../ranks/lesson_7_values.h"
 #include "lesson_7.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -82,15 +82,12 @@ static void expect(one *o) {
 /* Values and states that ranks saved after their first step under `plan`. */
 static td_status read_ranks(one *o, const char *plan, td_error *err) {
     char folder[PATH_MAX], path[PATH_MAX + 64];
-    size_t count = (size_t)o->lesson->P;
+    const td_checkpoint_7 of = {o->lesson->config, o->lesson->seed, o->lesson->P};
     td_status status = td_lesson_7_folder(o->lesson, folder, sizeof folder, err);
     if (status) return status;
-    snprintf(path, sizeof path, "%s/first_%s_%lld.values", folder, plan, (long long)o->lesson->ranks);
-    FILE *in = fopen(path, "re");
-    if (!in) return td_file_failed(path, "cannot be read", errno, err);
-    size_t got = fread(o->got[P_OUT], sizeof(float), count, in);
-    fclose(in);
-    if (got != count) return td_fail(err, TD_IO, "%.200s: is not of this model", path);
+    snprintf(path, sizeof path, "%s/first_%s_%lld", folder, plan, (long long)o->lesson->ranks);
+    status = td_values_7_read(path, &of, o->got[P_OUT], err);
+    if (status) return status;
     snprintf(path, sizeof path, "%s/first_%s_%lld.adam", folder, plan, (long long)o->lesson->ranks);
     status = td_adam_load(o->adam, path, err);
     int64_t at = 0;

@@ -14,7 +14,7 @@ static const td_option options[] = {
     {"layers", "2", "integer, 1 to 1024", "of the model: blocks"},
     {"c", "64", "integer, 1 to 65536, a multiple of HEADS", "width"},
     {"heads", "4", "integer, 1 to 1024", "attention heads"},
-    {"vocab", "256", "integer, 1 to 16777216", "tokens there are; the head is not tied to the embedding"},
+    {"vocab", "256", "integer, 2 to 16777216", "tokens there are; the head is not tied to the embedding"},
     {"t", "64", "integer, 1 to 1048576", "tokens in a sequence"},
     {"b", "4", "integer, 1 to 65536", "sequences a rank"},
     {"products", "f32", "f32, bf16 (GPU ranks)", "in which matrix products take their factors"},

@@ -53,7 +53,7 @@ td_status td_step_bench_new(td_step_bench *b, const td_arguments *a, td_world *w
     if ((s = td_argument_int(a, "layers", 1, 1024, &c.layers, err)) ||
         (s = td_argument_int(a, "c", 1, 65536, &c.C, err)) ||
         (s = td_argument_int(a, "heads", 1, 1024, &c.heads, err)) ||
-        (s = td_argument_int(a, "vocab", 1, 1 << 24, &c.vocab, err)) ||
+        (s = td_argument_int(a, "vocab", 2, 1 << 24, &c.vocab, err)) ||
         (s = td_argument_int(a, "t", 1, 1 << 20, &b->T, err)) || (s = td_argument_int(a, "b", 1, 65536, &b->B, err)) ||
         (s = td_argument_int(a, "steps", 1, 1000, &steps, err)) ||
         (s = td_argument_int(a, "seed", 0, INT64_MAX, &seed, err)) ||

@@ -56,7 +56,8 @@ td_status td_training_7_step(td_training_7 *t, int64_t step, double *loss, td_er
 td_status td_training_7_gradients(td_training_7 *t, int64_t step, double *loss, td_error *err);
 int64_t td_training_7_parameters(const td_training_7 *t);
 
-/* Values and states as files <folder>/<name>.values and <name>.adam, and back; whatever the plan and the ranks. */
+/* Values and states as files <folder>/<name>.values and <name>.adam, and back; whatever the plan and the ranks. Loading
+ * changes nothing unless both files are whole, of this model and seed, and of one checkpoint. */
 td_status td_training_7_save(td_training_7 *t, const char *name, td_error *err);
 td_status td_training_7_load(td_training_7 *t, const char *name, td_error *err);
 

@@ -2,8 +2,8 @@
 #include "../../checks/file.h"
 #include "../../checks/provenance.h"
 #include "lesson_7.h"
+#include "lesson_7_values.h"
 #include "tandem/philox.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,49 +19,38 @@ static td_status values_of(const td_training_7 *t, float **out, size_t *bytes, t
     return t->job->world->engine.download(*out, t->model.parameter[0].value, *bytes, err);
 }
 
-static td_status write_values(const char *path, const float *values, size_t bytes, td_error *err) {
-    td_file file;
-    td_status status = td_file_create(&file, path, err);
-    if (status) return status;
-    if (fwrite(values, 1, bytes, file.stream) != bytes && !file.reason) file.reason = errno;
-    status = td_file_finish(&file, err);
-    if (!status) status = td_file_publish(&file, err);
-    td_file_discard(&file);
-    return status;
+static td_checkpoint_7 checkpoint_of(const td_training_7 *t) {
+    return (td_checkpoint_7){t->job->config, t->job->seed, td_training_7_parameters(t)};
 }
 
-static td_status read_values(const char *path, float *values, size_t bytes, td_error *err) {
-    FILE *in = fopen(path, "re");
-    if (!in) return td_file_failed(path, "cannot be read", errno, err);
-    size_t got = fread(values, 1, bytes, in);
-    int more = fgetc(in);
-    fclose(in);
-    return got == bytes && more == EOF ? TD_OK : td_fail(err, TD_IO, "%.200s: is not of this model", path);
-}
-
+/* States first: the values say to which they belong. */
 td_status td_training_7_save(td_training_7 *t, const char *name, td_error *err) {
+    const td_checkpoint_7 of = checkpoint_of(t);
     char path[PATH_MAX];
     float *values = NULL;
     size_t bytes;
-    path_of(t->job, name, ".values", path);
-    td_status status = values_of(t, &values, &bytes, err);
-    if (!status && t->job->world->comm->rank == 0) status = write_values(path, values, bytes, err);
-    free(values);
     path_of(t->job, name, ".adam", path);
-    return status ? status : td_adam_save(t->adam, path, err);
+    td_status status = td_adam_save(t->adam, path, err);
+    if (!status) status = values_of(t, &values, &bytes, err);
+    path_of(t->job, name, "", path);
+    if (!status && t->job->world->comm->rank == 0) status = td_values_7_write(path, &of, values, err);
+    free(values);
+    return status;
 }
 
 td_status td_training_7_load(td_training_7 *t, const char *name, td_error *err) {
+    const td_checkpoint_7 of = checkpoint_of(t);
     char path[PATH_MAX];
-    size_t bytes = (size_t)td_training_7_parameters(t) * sizeof(float);
+    size_t bytes = (size_t)of.count * sizeof(float);
     float *values = malloc(bytes);
     if (!values) return td_fail(err, TD_NO_MEMORY, "no memory for %zu bytes of parameters", bytes);
-    path_of(t->job, name, ".values", path);
-    td_status status = read_values(path, values, bytes, err);
+    path_of(t->job, name, "", path);
+    td_status status = td_values_7_read(path, &of, values, err);
+    path_of(t->job, name, ".adam", path);
+    if (!status) status = td_adam_load(t->adam, path, err);
     if (!status) status = t->job->world->engine.upload(t->model.parameter[0].value, values, bytes, err);
     free(values);
-    path_of(t->job, name, ".adam", path);
-    return status ? status : td_adam_load(t->adam, path, err);
+    return status;
 }
 
 static const double two_48 = 0x1p48;

@@ -4,6 +4,10 @@
 static td_status go_on(td_training_7 *t, td_record *record, td_error *err) {
     double m, v, loss;
     td_status status = td_training_7_load(t, td_argument_text(t->job->arguments, "from"), err);
+    if (!status && td_adam_steps(t->adam) >= t->job->steps)
+        status = td_fail(err, TD_BAD_PARAM, "STEPS=%lld: FROM=%.60s has %lld steps already: must be more",
+                         (long long)t->job->steps, td_argument_text(t->job->arguments, "from"),
+                         (long long)td_adam_steps(t->adam));
     if (!status) status = td_training_7_states(t, &m, &v, err);
     for (int64_t step = td_adam_steps(t->adam); step < t->job->steps && !status; step++) {
         status = td_training_7_step(t, step, &loss, err);

@@ -1,6 +1,7 @@
 /* Adam's states in a file: saved at four ranks, loaded at others; what does not fit is refused by all, and changes
  * nothing. */
 #include "../../checks/adam_case.h"
+#include "../../checks/adam_file.h"
 #include "../../checks/memory.h"
 #include "../support.h"
 #include "../thread_ranks.h"
@@ -186,6 +187,49 @@ Test(adam_file, what_does_not_fit_is_refused_and_changes_nothing) {
     text[0] = 'X';
     support_write(path, text, bytes);
     refused(path, "is no file of Adam's states", td_toy_19, TD_F32);
+    free(text);
+    support_folder_remove(folder);
+}
+
+/* With a right checksum: only what is said can tell. */
+static void forge(const char *path, const char *text, size_t bytes, size_t at, const void *what, size_t size) {
+    char *forged = malloc(bytes);
+    memcpy(forged, text, bytes);
+    memcpy(forged + at, what, size);
+    const uint64_t checksum = td_digest(TD_DIGEST_START, forged, bytes - sizeof checksum);
+    memcpy(forged + bytes - sizeof checksum, &checksum, sizeof checksum);
+    support_write(path, forged, bytes);
+    free(forged);
+}
+
+Test(adam_file, what_no_training_leaves_is_refused_and_changes_nothing) {
+    static const int64_t steps[] = {INT64_C(1) << 62, -5, (INT64_C(1) << 48) + 1};
+    static const double rates[] = {-1, NAN, INFINITY};
+    static const float m[] = {NAN, INFINITY, -INFINITY}, v[] = {-1, NAN, -0x1p-149F};
+    enum { STEPS = 16, RATE = 24, M = 24 + 8 * 16 + 5 * 56, V = M + 19 * 4 };
+    char folder[64], path[PATH_MAX];
+    support_folder(folder);
+    job j = {support_path(folder, "states"), &spread[2]};
+    cr_assert_eq(thread_ranks(2, save, &j, NULL, NULL), TD_OK);
+    snprintf(path, sizeof path, "%s", support_path(folder, "forged"));
+    char *text = support_read(j.path);
+    const size_t bytes = V + 19 * 4 + 8;
+    td_error err = {TD_OK, ""};
+    for (int i = 0; i < 3; i++) {
+        forge(path, text, bytes, STEPS, &steps[i], sizeof *steps);
+        refused(path, "steps: must be from 0 to 2^48", td_toy_19, TD_F32);
+        forge(path, text, bytes, RATE + 16 * (size_t)i, &rates[i], sizeof *rates);
+        refused(path, "lr = ", td_toy_19, TD_F32);
+        forge(path, text, bytes, RATE + 8, &rates[i], sizeof *rates);
+        refused(path, "weight_decay = ", td_toy_19, TD_F32);
+        forge(path, text, bytes, M + 36, &m[i], sizeof *m);
+        refused(path, "an m that is not finite", td_toy_19, TD_F32);
+        forge(path, text, bytes, V + 72, &v[i], sizeof *v);
+        refused(path, "a v that is not 0 or above", td_toy_19, TD_F32);
+    }
+    forge(path, text, bytes, 0, text, 8); /* nothing changed: the same file */
+    job again = {path, &spread[1]};
+    cr_expect_eq(thread_ranks(2, load, &again, NULL, &err), TD_OK, "%s", err.message);
     free(text);
     support_folder_remove(folder);
 }

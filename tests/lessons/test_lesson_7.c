@@ -132,6 +132,62 @@ Test(lesson_7, teaches_without_ranks) {
     support_folder_remove(folder);
 }
 
+/* One rank, without mpirun: a small model's checkpoint in a folder `out`, or one gone on from. */
+static void checkpoint(support_result *r, char *part, char *out, char *more) {
+    support_child there = {.folder = folder};
+    support_tandem(&there, r, "ranks", "lesson-7", part, "LAYERS=1", "C=8", "T=8", "B=2", "FROM=half_flat_1", out,
+                   more);
+}
+
+static void not_resumed(char *more, int status, const char *said) {
+    support_result r;
+    checkpoint(&r, "PART=resume", "OUT=a", more);
+    support_refused(&r, status, said);
+    cr_expect_neq(access(support_path(folder, "a/resume_1.csv"), F_OK), 0, "%s: written", said);
+}
+
+Test(lesson_7, a_checkpoint_that_is_not_one_is_refused) {
+    static char values[] = "a/half_flat_1.values";
+    support_folder(folder);
+    support_result r;
+    char path[PATH_MAX], other[PATH_MAX];
+    snprintf(path, sizeof path, "%s", support_path(folder, "a")), mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s", support_path(folder, "b")), mkdir(path, 0777);
+    checkpoint(&r, "PART=train", "OUT=a", "STEPS=6");
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    checkpoint(&r, "PART=train", "OUT=b", "STEPS=8"); /* the same start, another step */
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    not_resumed("SEED=2", 1, "is of SEED=1, not 2");
+    not_resumed("H=4", 1, "is of H=2, not 4");
+    not_resumed("STEPS=3", 2, "STEPS=3: FROM=half_flat_1 has 3 steps already: must be more");
+
+    snprintf(path, sizeof path, "%s", support_path(folder, values));
+    snprintf(other, sizeof other, "%s", support_path(folder, "b/half_flat_1.values"));
+    struct stat there;
+    cr_assert_eq(stat(path, &there), 0);
+    const size_t bytes = (size_t)there.st_size;
+    char *text = support_read(path), *strange = support_read(other);
+    support_write(path, strange, bytes);
+    not_resumed("STEPS=6", 1, "does not belong to the .adam file beside it");
+    const size_t at[] = {72, bytes / 2, bytes - 9, bytes - 1};
+    for (int i = 0; i < 4; i++) {
+        text[at[i]] ^= 4;
+        support_write(path, text, bytes);
+        not_resumed("STEPS=6", 1, "is damaged");
+        text[at[i]] ^= 4;
+    }
+    support_write(path, text, bytes - 8);
+    not_resumed("STEPS=6", 1, "is damaged");
+    support_write(path, text, 7);
+    not_resumed("STEPS=6", 1, "is no file of a checkpoint's values");
+    support_write(path, text, bytes);
+    checkpoint(&r, "PART=resume", "OUT=a", "STEPS=6");
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect_eq(access(support_path(folder, "a/resume_1.csv"), F_OK), 0);
+    free(text), free(strange);
+    support_folder_remove(folder);
+}
+
 Test(lesson_7, refuses_in_one_line) {
     static const struct {
         char *given;
