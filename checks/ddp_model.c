@@ -116,6 +116,9 @@ static td_status train(td_rig *rig, td_model *m, const td_gpt_bound *b, td_ddp *
     size_t bytes = (size_t)b->elements * sizeof *gradients;
     td_status s = losses_and_tolerances(b, want, tolerance, err);
     if (!s) s = engine->upload(m->parameter[0].value, b->values, bytes, err);
+    /* what stands in the gradients before the first step is of no concern */
+    for (int64_t k = 0; k < b->elements; k++) gradients[k] = NAN;
+    if (!s) s = engine->upload(m->parameter[0].gradient, gradients, bytes, err);
     for (int step = 0; !s && step < STEPS; step++) {
         if ((s = step_of_rank(rig->trial, m, b, ddp, step, &loss, &all, err))) return s;
         judge(rig, step, "loss", fabs(loss / all - want[step]) / tolerance[step]);

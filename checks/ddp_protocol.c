@@ -59,7 +59,7 @@ static const char *not_finite(td_rig *rig, const td_ddp_trial *t, const td_ddp_c
         td_adam_new(&adam, TD_ADAM_FULL, rig->parameter, 3, TD_F32, &config, t->comm, t->engine, &err))
         td_rig_wrong(rig, "%s", values ? err.message : "no memory");
     for (int infinite = 0; infinite < 2; infinite++) {
-        for (int i = 0; i < 3; i++) td_rig_put(rig, i, infinite ? one_infinity : one_nan, NULL);
+        for (int i = 0; i < 3; i++) td_rig_put(rig, i, infinite ? one_infinity : one_nan);
         if (rig->ddp) {
             expect_done(rig, td_ddp_begin(rig->ddp, &err), &err);
             td_rig_announce(rig);
@@ -91,7 +91,7 @@ static const char *refilled(td_rig *rig, const td_ddp_trial *t, const td_ddp_con
     if (td_rig_open(rig, t, caps, shapes, 4)) return NULL;
     for (int repeat = 0; repeat < 20; repeat++) {
         double times[4] = {1, 1, 1, 1};
-        for (int i = 0; i < 4; i++) td_rig_put(rig, i, td_rig_exact, NULL);
+        for (int i = 0; i < 4; i++) td_rig_put(rig, i, td_rig_exact);
         expect_done(rig, td_ddp_begin(rig->ddp, &err), &err);
         td_rig_announce(rig);
         for (int i = 0; i < 4; i++) {
@@ -101,7 +101,7 @@ static const char *refilled(td_rig *rig, const td_ddp_trial *t, const td_ddp_con
             if (refused) expect_refusal(rig, refused, &err, "a gradient in flight", p->name);
             if (held && !refused) td_rig_wrong(rig, "%s is in a collective's hands, yet may be written", p->name);
             if (refused) continue;
-            td_rig_put(rig, i, td_rig_exact, td_rig_exact);
+            td_rig_accumulate(rig, i, td_rig_exact);
             times[i] = 2;
         }
         expect_done(rig, td_ddp_finish(rig->ddp, 1, &err), &err);
@@ -129,26 +129,21 @@ static double both_micro(const td_rig *rig, int rank, int i, int64_t k) {
     return first_micro(rig, rank, i, k) + second_micro(rig, rank, i, k);
 }
 
+/* Only the second micro-batch is announced. Announcing the first too, which is before begin, is refused by name. */
 static const char *accumulated(td_rig *rig, const td_ddp_trial *t, const td_ddp_config *caps) {
     static const td_rig_shape shapes[] = {F32(2), F32(300)};
-    td_error err = {0};
+    const td_rig_step both = {
+        .term = both_micro, .before = first_micro, .given = second_micro, .factor = 0.5, .exact = 1};
+    td_error err = {0}, ignored;
     if (td_rig_open(rig, t, caps, shapes, 2)) return NULL;
-    for (int early = 0; early < 2; early++) { /* the second time announcing the first micro-batch: refused by name */
-        for (int i = 0; i < 2; i++) td_rig_put(rig, i, first_micro, NULL);
-        if (early) td_rig_announce(rig);
-        expect_done(rig, td_ddp_begin(rig->ddp, &err), &err);
-        for (int i = 0; i < 2; i++) td_rig_put(rig, i, first_micro, second_micro);
-        td_rig_announce(rig);
-        td_status status = td_ddp_finish(rig->ddp, 0.5, &err);
-        td_error ignored;
-        td_comm_finish(t->comm, &ignored);
-        if (early)
-            expect_refusal(rig, status, &err, "announced before begin", rig->parameter[1].name);
-        else
-            expect_done(rig, status, &err);
-        for (int i = 0; !early && i < 2; i++) td_rig_compare(rig, i, both_micro, 0.5, 1);
-    }
-    td_rig_step_run(rig, &plain);
+    td_rig_step_run(rig, &both);
+    td_rig_announce(rig);
+    expect_done(rig, td_ddp_begin(rig->ddp, &err), &err);
+    td_rig_announce(rig);
+    td_status status = td_ddp_finish(rig->ddp, 0.5, &err);
+    td_comm_finish(t->comm, &ignored);
+    expect_refusal(rig, status, &err, "announced before begin", rig->parameter[1].name);
+    td_rig_step_run(rig, &both);
     return NULL;
 }
 
@@ -177,7 +172,7 @@ static const char *misused(td_rig *rig, const td_ddp_trial *t, const td_ddp_conf
     td_error err = {0};
     if (td_rig_open(rig, t, caps, shapes, 3)) return NULL;
     expect_refusal(rig, td_ddp_finish(rig->ddp, 1, &err), &err, "finish without begin", "begun");
-    for (int i = 0; i < 3; i++) td_rig_put(rig, i, td_rig_exact, NULL);
+    for (int i = 0; i < 3; i++) td_rig_put(rig, i, td_rig_exact);
     expect_done(rig, td_ddp_begin(rig->ddp, &err), &err);
     expect_refusal(rig, td_ddp_begin(rig->ddp, &err), &err, "begin before finish", "not finished");
     td_rig_announce(rig);
@@ -196,8 +191,26 @@ static td_status try_plan(const td_ddp_trial *t, td_parameter *parameters, int n
     return status;
 }
 
-/* One rank has another number of parameters, another order of sizes, another one frozen: every rank is told, and none
- * waits. */
+/* One rank has other caps: refused if they make another plan, else of no concern. */
+static void other_caps(td_rig *rig, const td_ddp_trial *t, const td_ddp_config *caps) {
+    static const td_ddp_config endless = {SIZE_MAX, SIZE_MAX};
+    int odd = t->comm->rank == t->comm->ranks - 1;
+    td_ddp *ddp;
+    td_error err = {0};
+    td_status status = td_ddp_new(&ddp, t->way->scheme, t->comm, t->engine, rig->parameter, rig->n, &endless, &err);
+    expect_done(rig, status, &err);
+    if (status) return;
+    int matter = td_ddp_buckets(ddp) != td_ddp_buckets(rig->ddp);
+    td_ddp_delete(ddp);
+    status = try_plan(t, rig->parameter, rig->n, odd ? &endless : caps, &err);
+    if (matter)
+        expect_refusal(rig, status, &err, "other caps on one rank", "caps");
+    else
+        expect_done(rig, status, &err);
+}
+
+/* One rank has another number of parameters, another order of sizes, another one frozen, another dtype, other caps:
+ * every rank is told, and none waits. */
 static const char *other_plans(td_rig *rig, const td_ddp_trial *t, const td_ddp_config *caps) {
     static const td_rig_shape shapes[] = {F32(30), F32(20), F32(300), F32(10)};
     int odd = t->comm->rank == t->comm->ranks - 1;
@@ -216,6 +229,11 @@ static const char *other_plans(td_rig *rig, const td_ddp_trial *t, const td_ddp_
     status = try_plan(t, other, 4, caps, &err);
     expect_refusal(rig, status, &err, "frozen on one rank", "bucket");
     other[2] = rig->parameter[2];
+    if (odd) other[1].dtype = TD_F64;
+    status = try_plan(t, other, 4, caps, &err);
+    expect_refusal(rig, status, &err, "another dtype on one rank", "bucket");
+    other[1] = rig->parameter[1];
+    other_caps(rig, t, caps);
     other[3].uses = odd ? 0 : 1;
     status = try_plan(t, other, 4, caps, &err);
     if (status != (odd ? TD_BAD_PARAM : TD_WRONG)) td_rig_wrong(rig, "one rank refuses: not told to all");

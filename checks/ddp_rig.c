@@ -84,8 +84,10 @@ void td_rig_close(td_rig *rig) {
     if (rig->reduced) allocator->free(allocator->context, rig->reduced);
 }
 
-void td_rig_put(td_rig *rig, int i, td_rig_term term, td_rig_term add) {
+/* Gradient i ← `keep` · itself + this rank's term. */
+static void put(td_rig *rig, int i, td_rig_term term, int keep) {
     const td_parameter *p = &rig->parameter[i];
+    const td_engine *engine = rig->trial->engine;
     td_error err = {0};
     size_t bytes = (size_t)p->count * td_dtype_size(p->dtype);
     void *host = malloc(bytes + 1);
@@ -94,10 +96,22 @@ void td_rig_put(td_rig *rig, int i, td_rig_term term, td_rig_term add) {
         return;
     }
     td_tensor view = td_contiguous(host, p->dtype, 1, 1, 1, p->count);
-    int rank = rig->trial->comm->rank;
-    for (int64_t k = 0; k < p->count; k++) td_store(&view, k, term(rig, rank, i, k) + (add ? add(rig, rank, i, k) : 0));
-    if (rig->trial->engine->upload(p->gradient, host, bytes, &err)) td_rig_wrong(rig, "%s", err.message);
+    td_status status = keep ? engine->download(host, p->gradient, bytes, &err) : TD_OK;
+    for (int64_t k = 0; !status && k < p->count; k++) {
+        double x = td_round_to(term(rig, rig->trial->comm->rank, i, k), p->dtype);
+        td_store(&view, k, keep ? td_load(&view, k) + x : x);
+    }
+    if (!status) status = engine->upload(p->gradient, host, bytes, &err);
+    if (status) td_rig_wrong(rig, "%s", err.message);
     free(host);
+}
+
+void td_rig_put(td_rig *rig, int i, td_rig_term term) {
+    put(rig, i, term, 0);
+}
+
+void td_rig_accumulate(td_rig *rig, int i, td_rig_term term) {
+    put(rig, i, term, 1);
 }
 
 static int downwards(const td_rig *rig, int rank, int position) {
@@ -105,7 +119,7 @@ static int downwards(const td_rig *rig, int rank, int position) {
     return rig->n - 1 - position;
 }
 
-/* What backward does: each gradient is written (term not NULL), then announced. */
+/* What backward does: each gradient is added to (term not NULL), then announced. */
 static void run_backward(td_rig *rig, td_rig_order order, td_rig_term term) {
     if (!order) order = downwards;
     for (int at = 0; at < rig->n; at++) {
@@ -114,7 +128,7 @@ static void run_backward(td_rig *rig, td_rig_order order, td_rig_term term) {
         if (i < 0) continue;
         if (term && td_ddp_writable(rig->ddp, i, &err))
             td_rig_wrong(rig, "started before it was ready: %s", err.message);
-        if (term) td_rig_put(rig, i, term, NULL);
+        if (term) td_rig_accumulate(rig, i, term);
         for (int use = 0; use < rig->parameter[i].uses; use++) td_ddp_ready(rig->ddp, i);
     }
 }
@@ -132,7 +146,8 @@ void td_rig_step_run(td_rig *rig, const td_rig_step *step) {
     td_comm *comm = rig->trial->comm;
     td_error err = {0};
     if (!rig->ddp) return;
-    for (int i = 0; i < rig->n; i++) td_rig_put(rig, i, td_rig_zero, NULL);
+    for (int i = 0; i < rig->n; i++) td_rig_put(rig, i, td_rig_zero);
+    for (int i = 0; i < rig->n && step->before; i++) td_rig_accumulate(rig, i, step->before);
     if (td_ddp_begin(rig->ddp, &err)) td_rig_wrong(rig, "%s", err.message);
     if (comm->rank == comm->ranks - 1) sleep_seconds(step->late);
     run_backward(rig, step->order, step->given ? step->given : step->term);

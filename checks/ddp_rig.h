@@ -31,7 +31,8 @@ typedef int (*td_rig_order)(const td_rig *rig, int rank, int position);
 
 typedef struct td_rig_step {
     td_rig_term term;    /* the truth, of which the sum is expected */
-    td_rig_term given;   /* what this rank's backward leaves; NULL: term */
+    td_rig_term given;   /* what this rank's backward adds, the last time; NULL: term */
+    td_rig_term before;  /* what a micro-batch before it adds, which announces nothing; NULL: there is none */
     td_rig_order order;  /* NULL: from the last parameter down */
     double factor;       /* of the sum that is expected, and given to finish unless … */
     double given_factor; /* … this is not 0 */
@@ -45,12 +46,14 @@ td_status td_rig_open(td_rig *rig, const td_ddp_trial *trial, const td_ddp_confi
 void td_rig_close(td_rig *rig);
 /* Something is wrong: worst = ∞, with the first such note. */
 void td_rig_wrong(td_rig *rig, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Gradient i ← this rank's term, rounded to its dtype; `add` = a second term on top, or NULL. */
-void td_rig_put(td_rig *rig, int i, td_rig_term term, td_rig_term add);
+/* Gradient i ← this rank's term, rounded to its dtype. */
+void td_rig_put(td_rig *rig, int i, td_rig_term term);
+/* Gradient i ← itself + this rank's term, as backward does: both are rounded to its dtype, and so is the sum. */
+void td_rig_accumulate(td_rig *rig, int i, td_rig_term term);
 /* Announce every parameter, from the last down. */
 void td_rig_announce(td_rig *rig);
-/* A step: zero gradients, each put and then announced, reduced, compared. One that is not announced stays 0. A failure
- * is noted; the step goes on, since others are in it. */
+/* A step: gradients zero, what a micro-batch before adds, begin, each added to and then announced, finish, compared.
+ * One that is not announced stays as it is. A failure is noted; the step goes on, since others are in it. */
 void td_rig_step_run(td_rig *rig, const td_rig_step *step);
 /* Compare parameter i with the sum over ranks of `term`, times `factor`. */
 void td_rig_compare(td_rig *rig, int i, td_rig_term term, double factor, int exact);

@@ -61,6 +61,21 @@ static td_status plan_with_frozen(td_ddp *ddp, td_error *err) {
     return td_ddp_plan_by_cap(ddp, ddp->config.first_cap_bytes, ddp->config.cap_bytes);
 }
 
+/* Every gradient is taken for float32. */
+static td_status plan_narrow(td_ddp *ddp, td_error *err) {
+    for (int i = 0; i < ddp->parameters; i++)
+        if (ddp->parameter[i].dtype == TD_F64) ddp->parameter[i].dtype = TD_F32;
+    return plan_caps(ddp, err);
+}
+
+/* Whoever has other caps is given everybody's least, and nobody is told. */
+static td_status plan_least_caps(td_ddp *ddp, td_error *err) {
+    double caps[2] = {(double)ddp->config.first_cap_bytes, (double)ddp->config.cap_bytes};
+    td_status status = td_comm_agree(ddp->comm, TD_MIN, caps, 2, "caps", err);
+    for (int k = 0; k < 2; k++) caps[k] = fmin(caps[k], 0x1p62);
+    return status ? status : td_ddp_plan_by_cap(ddp, (size_t)caps[0], (size_t)caps[1]);
+}
+
 /* Bucket 0 as soon as its first parameter is announced. */
 static td_status start_early(td_ddp *ddp, int parameter, td_error *err) {
     int k = ddp->bucket_of[parameter];
@@ -158,6 +173,9 @@ const td_ddp_mutant td_ddp_mutants[] = {
     {{"started at the first of its parameters", "", plan_caps, start_early, start_rest}, 3, "D8 exact sums"},
     {{"16-bit sums", "", plan_each, NULL, finish_narrow}, 4, "D7 16 bits"},
     {{"a parameter frozen on one rank", "", plan_with_frozen, start_ready, start_rest}, 2, "plans differ"},
+    {{"another dtype on one rank", "", plan_narrow, start_ready, start_rest}, 2, "plans differ"},
+    {{"other caps on one rank", "", plan_least_caps, start_ready, start_rest}, 2, "plans differ"},
+    {{"started at the first of its parameters", "", plan_caps, start_early, start_rest}, 2, "D6 accumulated"},
     {{"bucketed", "a quarter above the cap", plan_overfull, start_ready, start_rest}, 1, "D4 caps"},
     {{"in flight unseen", "", plan_caps, start_unseen, finish_unseen}, 2, "D5 refilled"},
     {{"announcements forgotten", "", plan_caps, start_ready, finish_forgetting}, 1, "D6 misused"},
