@@ -10,8 +10,8 @@ typedef struct stage {
 static const stage stages[] = {
     {"full", "nothing", "runs", 0, 0},
     {"ZeRO-1", "m, v", "runs, two ways", 0, 0},
-    {"ZeRO-2", "and gradients", "formula only", 1, 0},
-    {"ZeRO-3", "and parameters", "formula only", 1, 1},
+    {"ZeRO-2", "+ gradients", "formula only", 1, 0},
+    {"ZeRO-3", "+ parameters", "formula only", 1, 1},
 };
 enum { STAGES = sizeof stages / sizeof *stages };
 

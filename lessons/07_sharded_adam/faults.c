@@ -58,11 +58,24 @@ static td_status show_unsent(td_lesson_7 *lesson, td_error *err) {
     if (status) return status;
     status = judge_unsent(lesson, unsent, err);
     td_record_delete(unsent);
-    if (!status) td_lesson_text(7, "What gives it away");
+    if (!status && lesson->ranks > 1) td_lesson_text(7, "What gives it away");
     return status;
 }
 
-/* Every rank's own words. */
+/* Every rank's own words: once each, for they should be the same. */
+static void say_words(const td_record *nan) {
+    int rows = td_record_rows(nan);
+    for (int r = 0; r < rows; r++) {
+        const char *said = td_record_get_text(nan, r, "message");
+        int before = 0, times = 0;
+        for (int k = 0; k < rows; k++) {
+            int same = !strcmp(said, td_record_get_text(nan, k, "message"));
+            before += same && k < r, times += same;
+        }
+        if (!before) td_lesson_say("%d of %d answers (each rank, under each plan): %s", times, rows, said);
+    }
+}
+
 static td_status show_nan(td_lesson_7 *lesson, td_error *err) {
     td_record *nan;
     td_lesson_text(7, "One rank's NaN");
@@ -70,12 +83,9 @@ static td_status show_nan(td_lesson_7 *lesson, td_error *err) {
     if (status) return status;
     int all_refuse = 1, all_name = 1, none_changed = 1;
     printf("\n");
+    say_words(nan);
     for (int r = 0; r < td_record_rows(nan); r++) {
         const char *said = td_record_get_text(nan, r, "message");
-        char line[400];
-        snprintf(line, sizeof line, "%s, rank %.0f: %s", td_record_get_text(nan, r, "plan"),
-                 td_record_get(nan, r, "rank"), said);
-        td_lesson_say("%s", line);
         all_refuse = all_refuse && td_record_get(nan, r, "refused") == 1;
         all_name = all_name && strstr(said, td_record_get_text(nan, r, "parameter")) != NULL;
         none_changed = none_changed && td_record_get(nan, r, "changed") == 0;

@@ -35,7 +35,8 @@ static const char *last_line(char *text) {
 
 static td_status failed(td_launched *l, int64_t ranks, const char *part, td_error *err) {
     if (l->timed_out)
-        return td_fail(err, TD_WRONG, "%lld ranks, %s: not done after %d s", (long long)ranks, part, LIMIT_SECONDS);
+        return td_fail(err, TD_WRONG, "%lld ranks, %s: not done after %d s: lower C, T, B, LAYERS or STEPS",
+                       (long long)ranks, part, LIMIT_SECONDS);
     /* a rank's own words begin with the program's name; a launcher adds its own after them */
     char *said = strstr(l->err, "tandem ranks");
     if (said) said[strcspn(said, "\n")] = '\0';

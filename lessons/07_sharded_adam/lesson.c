@@ -73,7 +73,8 @@ static void header(const td_lesson_7 *lesson) {
     td_machine machine;
     td_machine_read(&machine);
     char shape[160], device[96];
-    snprintf(shape, sizeof shape, "B=%lld T=%lld, layers=%lld heads=%lld C=%lld vocab=%lld, float32, %lld rank%s",
+    snprintf(shape, sizeof shape,
+             "global B=%lld, T=%lld, layers=%lld heads=%lld C=%lld vocab=%lld, float32, %lld rank%s",
              (long long)lesson->B, (long long)c->T_max, (long long)c->layers, (long long)c->heads, (long long)c->C,
              (long long)c->vocab, (long long)lesson->ranks, lesson->ranks == 1 ? "" : "s");
     snprintf(device, sizeof device, "%s, %d thread%s", machine.device, machine.cores, machine.cores == 1 ? "" : "s");

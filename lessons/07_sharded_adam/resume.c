@@ -84,7 +84,7 @@ td_status td_lesson_7_show_resume(td_lesson_7 *lesson, td_error *err) {
                                          {"plan", "plan"},
                                          {"fingerprints", "m, v as loaded"},
                                          {"states", "m, v"},
-                                         {"err_over_tol", "loss err/tol"},
+                                         {"err_over_tol", "err/tol"},
                                          {"bits", "bits"},
                                          {"verdict", "verdict"},
                                          {NULL, NULL}};
