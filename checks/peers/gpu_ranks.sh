@@ -1,12 +1,24 @@
 #!/bin/sh
 # GPU ranks, one a GPU of this host: `check` holds them against the references, `bench` times them beside PyTorch's
 # DistributedDataParallel, in one call on the same GPUs. Status 3 and the reason where fewer than two GPUs are shown.
+# RANKS in the environment takes fewer than all.
 #     sh checks/peers/gpu_ranks.sh check|bench build/tandem [COMMIT]
 set -u
 what=$1 tandem=$2 commit=${3:-unknown}
-ranks=${RANKS:-$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')}
-if [ "$ranks" -lt 2 ] 2>/dev/null; then
-    echo "SKIP $what-gpu-ranks: two GPUs are needed, and $ranks found"
+case ${RANKS:-2} in
+0* | 1 | *[!0-9]* | ?????*)
+    printf '%s-gpu-ranks: RANKS=%.40s: must be an integer from 2 to 9999\n' "$what" "$(printf %s "$RANKS" | tr '\n' ' ')" >&2
+    exit 2
+    ;;
+esac
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+ranks=${RANKS:-$gpus}
+if [ "$gpus" -lt 2 ]; then
+    echo "SKIP $what-gpu-ranks: two GPUs are needed, and $gpus found"
+    exit 3
+fi
+if [ "$ranks" -gt "$gpus" ]; then
+    echo "SKIP $what-gpu-ranks: RANKS=$ranks: only $gpus GPUs found"
     exit 3
 fi
 echo "$what-gpu-ranks: $ranks GPUs"

@@ -115,3 +115,25 @@ Test(gpu_scripts, ranks_take_every_gpu_and_one_is_too_few) {
                  printed);
     cr_assert(strstr(printed, "peer") && !strstr(printed, "--tandem"), "%s", printed);
 }
+
+/* RANKS takes fewer than all GPUs, and makes none: asked for with `gpus` there. */
+Test(gpu_scripts, ranks_asked_for_are_numbers_of_gpus_that_are_there) {
+    static const char *const bad[] = {"-3", "0", "1", "x", "1.5", "02", "99999", "2 3"};
+    char printed[1000], words[80];
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        for (int gpus = 0; gpus < 5; gpus += 4) {
+            setenv("RANKS", bad[i], 1);
+            cr_expect_eq(ranked("check", gpus, 0, printed), 2, "RANKS=%s: %s", bad[i], printed);
+            snprintf(words, sizeof words, "check-gpu-ranks: RANKS=%s: must be an integer from 2", bad[i]);
+            cr_expect(strstr(printed, words) && !strstr(printed, "DEVICE=gpu"), "%s", printed);
+        }
+    setenv("RANKS", "2", 1);
+    cr_expect_eq(ranked("check", 0, 1, printed), 3, "no GPU is no failure: %s", printed);
+    cr_expect(strstr(printed, "SKIP check-gpu-ranks: two GPUs are needed, and 0 found"), "%s", printed);
+    cr_expect_eq(ranked("bench", 4, 0, printed), 0, "%s", printed);
+    cr_expect(strstr(printed, "RANKS=2 DEVICE=gpu") && strstr(printed, "--ranks 2"), "%s", printed);
+    setenv("RANKS", "8", 1);
+    cr_expect_eq(ranked("check", 4, 0, printed), 3, "%s", printed);
+    cr_expect(strstr(printed, "SKIP check-gpu-ranks: RANKS=8: only 4 GPUs found"), "%s", printed);
+    unsetenv("RANKS");
+}
