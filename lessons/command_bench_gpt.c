@@ -4,6 +4,7 @@
 #include "../checks/gpu_profile.h"
 #include "../checks/memory.h"
 #include "../checks/mirror.h"
+#include "../cpu_ref/gpt/parameters.h"
 #include "../gpu/activity.h"
 #include "commands.h"
 #include "tandem/model.h"
@@ -179,9 +180,12 @@ static td_status read_arguments(const td_arguments *a, bench *b, td_error *err) 
         (s = td_argument_int(a, "vocab", 1, 1 << 24, &c->vocab, err)) ||
         (s = td_argument_int(a, "t", 1, 1 << 24, &c->T_max, err)) ||
         (s = td_argument_int(a, "b", 1, 1 << 24, &b->B, err)) ||
-        (s = td_argument_dtype(a, "products", &b->products, err)))
+        (s = td_argument_dtype(a, "products", &b->products, err)) ||
+        (s = td_argument_int(a, "runs", 3, MOST_RUNS, &b->runs, err)))
         return s;
-    return td_argument_int(a, "runs", 3, MOST_RUNS, &b->runs, err);
+    if (b->products != TD_F32 && b->products != TD_BF16)
+        return td_fail(err, TD_BAD_PARAM, "PRODUCTS=%s: must be f32 or bf16", td_dtype_name(b->products));
+    return td_gpt_validate(c, b->B, err);
 }
 
 static td_status run(const td_arguments *arguments, td_error *err) {

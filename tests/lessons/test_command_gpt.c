@@ -21,4 +21,11 @@ Test(command_gpt, bad_parameters_are_refused) {
     support_refused(&r, 2, "LAYERS");
     support_tandem(NULL, &r, "bench-gpt", "PRODUCTS=f31");
     support_refused(&r, 2, "PRODUCTS");
+    /* before a device is asked for */
+    support_tandem(NULL, &r, "bench-gpt", "PRODUCTS=f64");
+    support_refused(&r, 2, "PRODUCTS=f64: must be f32 or bf16");
+    support_tandem(NULL, &r, "bench-gpt", "HEADS=7");
+    support_refused(&r, 2, "C = 768, heads = 7: C must be a multiple of heads");
+    support_tandem(NULL, &r, "bench-gpt", "B=16777216", "T=16777216");
+    support_refused(&r, 2, "must be at most 2^50");
 }
