@@ -33,8 +33,9 @@ td_status td_argument_sizes(const td_arguments *arguments, const char *name, int
         at = end + 1;
         if (!*end) return TD_OK;
     }
-    return td_fail(err, TD_BAD_PARAM,
-                   "%s=%s: must be 1 to %d sizes with commas between, each %lld to %lld bytes: 4096, 25MiB",
-                   td_option_label(name, label, sizeof label), td_shown(text, shown, sizeof shown), max, (long long)low,
-                   (long long)high);
+    char legal[64] = "a size,";
+    if (max > 1) snprintf(legal, sizeof legal, "1 to %d sizes with commas between, each", max);
+    return td_fail(err, TD_BAD_PARAM, "%s=%s: must be %s %lld to %lld bytes: 4096, 25MiB",
+                   td_option_label(name, label, sizeof label), td_shown(text, shown, sizeof shown), legal,
+                   (long long)low, (long long)high);
 }

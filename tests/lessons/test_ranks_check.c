@@ -81,7 +81,7 @@ Test(ranks_check, a_mistake_fails) {
 Test(ranks_check, refuses_what_it_cannot_use) {
     support_result result;
     support_tandem(NULL, &result, "ranks", "check", "LARGE=3");
-    support_refused(&result, 2, "LARGE");
+    support_refused(&result, 2, "LARGE=3: must be a size, 4 to");
     support_tandem(NULL, &result, "ranks", "check", "WAY=hasty");
     support_refused(&result, 2, "WAY=hasty");
     support_tandem(NULL, &result, "ranks", "check", "OUT=/nowhere/else/check.csv/");
