@@ -21,10 +21,17 @@ static const td_rank_task *find(const char *name) {
     return NULL;
 }
 
-/* Several ranks that fail alike say so in one line. The others may wait for this one: all end. */
+/* Several ranks that fail alike say so in one line, and those that lack a device are alike, whichever each lacks. The
+ * others may wait for this one: all end. */
 static int fail(const char *task, td_comm *host, const td_error *err) {
     char who[48] = "";
-    int alike = host && host->ranks > 1 ? td_comm_mpi_failed(host, err->message) : 1;
+    int skips = err->status == TD_NO_DEVICE;
+    int alike = host && host->ranks > 1 ? td_comm_mpi_failed(host, skips ? "SKIP" : err->message) : 1;
+    if (skips) {
+        if (alike) printf("SKIP: %s\n", err->message);
+        fflush(stdout);
+        return td_exit_status(err);
+    }
     if (alike > 1) snprintf(who, sizeof who, "%d ranks: ", alike);
     if (host && host->ranks > 1 && alike == 1) {
         snprintf(who, sizeof who, "rank %d ", host->rank);
@@ -77,6 +84,14 @@ static int as_rank(const td_rank_task *task, int argc, char **argv) {
     return code;
 }
 
+static int already(const char *task, int rank, const char *ranks) {
+    char shown[48];
+    td_error err;
+    td_fail(&err, TD_BAD_PARAM, "RANKS=%s: this already runs as a rank under mpirun, whose -n says how many there are",
+            td_shown(ranks, shown, sizeof shown));
+    return fail_alone(task, rank, &err);
+}
+
 /* "RANKS=4", "--ranks=4" or "--ranks 4" among the arguments: its value, NULL without; the others move up. */
 static const char *take_ranks(int *argc, char **argv) {
     for (int i = 0; i < *argc; i++) {
@@ -96,16 +111,17 @@ static const char *take_ranks(int *argc, char **argv) {
     return NULL;
 }
 
-static int launch(const char *ranks, char **argv) {
-    char command[64], *given[] = {NULL, NULL};
+/* `again` is NULL unless RANKS was given twice. */
+static int launch(const char *ranks, const char *again, char **argv) {
+    char command[2][64], *given[] = {command[0], command[1], NULL};
     td_error err;
     td_arguments arguments;
     int64_t count;
     static const td_option options[] = {{"ranks", "1", "an integer from 1 to 1024", "how many"},
                                         {NULL, NULL, NULL, NULL}};
-    snprintf(command, sizeof command, "RANKS=%.40s", ranks);
-    given[0] = command;
-    td_status status = td_arguments_parse(&arguments, "ranks", options, 1, given, &err);
+    snprintf(command[0], sizeof command[0], "RANKS=%.40s", ranks);
+    snprintf(command[1], sizeof command[1], "RANKS=%.40s", again ? again : "");
+    td_status status = td_arguments_parse(&arguments, "ranks", options, again ? 2 : 1, given, &err);
     if (status == TD_OK) status = td_argument_int(&arguments, "ranks", 1, 1024, &count, &err);
     if (status == TD_OK) status = td_launch_become((int)count, NULL, (const char *const *)argv, &err);
     return td_exit_with("ranks", &err);
@@ -126,6 +142,8 @@ int td_command_ranks(int argc, char **argv) {
                     td_shown(argv[0], shown, sizeof shown));
         return TD_EXIT_USAGE;
     }
-    const char *ranks = launched ? NULL : take_ranks(&argc, argv);
-    return ranks ? launch(ranks, argv) : as_rank(task, argc - 1, argv + 1);
+    const char *ranks = take_ranks(&argc, argv);
+    if (!ranks) return as_rank(task, argc - 1, argv + 1);
+    if (launched) return already(task->name, rank, ranks);
+    return launch(ranks, take_ranks(&argc, argv), argv);
 }

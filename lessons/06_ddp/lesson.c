@@ -16,7 +16,7 @@ static const td_option options[] = {
     {"c", "32", "integer, 1 to 1024", "width of the model there"},
     {"steps", "5", "integer, 1 to 100", "steps beside one process"},
     {"seed", "1", "integer, 0 or more", "seed of values, samples and dropout; picks the drill's fault"},
-    {"alpha", "500us", "seconds: 50us, 1ms", "simulated link: latency of a message"},
+    {"alpha", "500us", "0 to 1 s: 50us, 1ms", "simulated link: latency of a message"},
     {"beta", "100MB/s", "bytes a second: 2GB/s; 0 with ALPHA=0: none", "simulated link: bandwidth"},
     {"cap", "512KiB", "a size from 1 to 1GiB", "of a bucket"},
     {"caps", "16KiB,128KiB,512KiB,1MiB,4MiB", "1 to 8 sizes with commas between", "of a bucket, tried in turn"},
@@ -26,13 +26,13 @@ static const td_option options[] = {
     {"time-layers", "4", "integer, 1 to 16", "blocks of the model there"},
     {"time-c", "128", "integer, 1 to 1024", "width of the model there"},
     {"node", "8", "1, 2, 4 … 64", "the model: ranks in a node"},
-    {"node-alpha", "3us", "seconds", "the model: latency in a node"},
+    {"node-alpha", "3us", "0 to 1 s", "the model: latency in a node"},
     {"node-beta", "300GB/s", "bytes a second", "the model: bandwidth in a node"},
-    {"net-alpha", "10us", "seconds", "the model: latency between nodes"},
+    {"net-alpha", "10us", "0 to 1 s", "the model: latency between nodes"},
     {"net-beta", "50GB/s", "bytes a second", "the model: bandwidth between nodes, for each rank"},
     {"model-bytes", "622MiB", "a size", "the model: gradients"},
     {"model-cap", "25MiB", "a size", "the model: of a bucket"},
-    {"model-backward", "100ms", "seconds", "the model: backward"},
+    {"model-backward", "100ms", "0 to 1000 s", "the model: backward"},
     {"out", "out", "a folder that can be written", "where CSV files and plots go"},
     {NULL, NULL, NULL, NULL},
 };
@@ -72,21 +72,17 @@ static td_status check_ranks(const td_arguments *a, td_lesson_6 *lesson, td_erro
     return TD_OK;
 }
 
-static td_status read_link(const td_arguments *a, const char *alpha, const char *beta, td_link *link, td_error *err) {
-    td_status status = td_parse_seconds(alpha, td_argument_text(a, alpha), &link->alpha, err);
-    return status ? status : td_parse_rate(beta, td_argument_text(a, beta), &link->beta, err);
-}
-
 static td_status read_model(const td_arguments *a, td_lesson_6 *lesson, td_error *err) {
     int64_t bytes;
     int count;
-    td_status status = read_link(a, "node-alpha", "node-beta", &lesson->node_link, err);
-    if (!status) status = read_link(a, "net-alpha", "net-beta", &lesson->net_link, err);
+    td_status status = td_argument_link(a, "node-alpha", "node-beta", &lesson->node_link, err);
+    if (!status) status = td_argument_link(a, "net-alpha", "net-beta", &lesson->net_link, err);
     if (!status) status = td_argument_int(a, "node", 1, 64, &lesson->node, err);
     if (!status) status = td_argument_sizes(a, "model-bytes", 1, INT64_C(1) << 45, &bytes, 1, &count, err);
     if (!status) status = td_argument_sizes(a, "model-cap", 1, INT64_C(1) << 45, &lesson->model_cap, 1, &count, err);
     if (!status)
-        status = td_parse_seconds("model-backward", td_argument_text(a, "model-backward"), &lesson->backward_ms, err);
+        status =
+            td_parse_seconds("model-backward", td_argument_text(a, "model-backward"), 1e3, &lesson->backward_ms, err);
     if (status) return status;
     lesson->model_bytes = (double)bytes, lesson->backward_ms *= 1e3;
     if (lesson->node & (lesson->node - 1))
@@ -99,10 +95,7 @@ static td_status read_model(const td_arguments *a, td_lesson_6 *lesson, td_error
 static td_status read_options(const td_arguments *a, td_lesson_6 *lesson, td_error *err) {
     lesson->arguments = a;
     td_status status = check_ranks(a, lesson, err);
-    if (!status) status = read_link(a, "alpha", "beta", &lesson->link, err);
-    if (!status && lesson->link.alpha > 0 && lesson->link.beta == 0)
-        status =
-            td_fail(err, TD_BAD_PARAM, "ALPHA is given without BETA: a simulated link needs a bandwidth: BETA=2GB/s");
+    if (!status) status = td_argument_link(a, "alpha", "beta", &lesson->link, err);
     return status ? status : read_model(a, lesson, err);
 }
 

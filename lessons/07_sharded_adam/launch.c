@@ -18,8 +18,7 @@ int td_lesson_7_skips(const td_lesson_7 *lesson) {
 }
 
 td_status td_lesson_7_link(const td_lesson_7 *lesson, td_link *link, td_error *err) {
-    td_status status = td_parse_seconds("alpha", td_argument_text(lesson->arguments, "alpha"), &link->alpha, err);
-    if (!status) status = td_parse_rate("beta", td_argument_text(lesson->arguments, "beta"), &link->beta, err);
+    td_status status = td_argument_link(lesson->arguments, "alpha", "beta", link, err);
     if (!status && !(link->beta > 0))
         return td_fail(err, TD_BAD_PARAM, "BETA=0: must be above 0, the bandwidth of a simulated link: 200MB/s");
     return status;

@@ -17,7 +17,7 @@ static const td_option options[] = {
     {"norm", "1", "a number, 0 or more", "gradients are clipped to this global norm; 0 = not clipped"},
     {"memory-ranks", "1,2,4,8", "integers, 1 to 16, separated by commas",
      "numbers of ranks whose memory is measured, beside RANKS"},
-    {"alpha", "50us", "seconds: 50us, 1ms", "latency of a message on the simulated link"},
+    {"alpha", "50us", "0 to 1 s: 50us, 1ms", "latency of a message on the simulated link"},
     {"beta", "200MB/s", "bytes a second: 200MB/s, 2GB/s", "bandwidth of the simulated link"},
     {"seed", "1", "integer, 0 or more", "seed of the first parameters and of the batches"},
     {"out", "out", "a folder that can be written", "where CSV files and plots go"},

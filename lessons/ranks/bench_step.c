@@ -57,9 +57,7 @@ td_status td_step_bench_new(td_step_bench *b, const td_arguments *a, td_world *w
         (s = td_argument_int(a, "t", 1, 1 << 20, &b->T, err)) || (s = td_argument_int(a, "b", 1, 65536, &b->B, err)) ||
         (s = td_argument_int(a, "steps", 1, 1000, &steps, err)) ||
         (s = td_argument_int(a, "seed", 0, INT64_MAX, &seed, err)) ||
-        (s = td_argument_dtype(a, "products", &products, err)) ||
-        (s = td_parse_seconds("alpha", td_argument_text(a, "alpha"), &b->link.alpha, err)) ||
-        (s = td_parse_rate("beta", td_argument_text(a, "beta"), &b->link.beta, err)))
+        (s = td_argument_dtype(a, "products", &products, err)) || (s = td_world_link(a, &b->link, err)))
         return s;
     c.T_max = b->T, b->steps = (int)steps;
     if ((s = make_model(b, a, &c, products, seed, err)) || (s = draw_batch(b, (uint64_t)seed, err))) return s;

@@ -162,8 +162,7 @@ static td_status report(td_lesson_6_clock *clock, const td_arguments *arguments,
 static td_status run(const td_arguments *arguments, td_world *world, td_error *err) {
     td_lesson_6_clock clock;
     memset(&clock, 0, sizeof clock);
-    td_status status = td_parse_seconds("alpha", td_argument_text(arguments, "alpha"), &clock.link.alpha, err);
-    if (!status) status = td_parse_rate("beta", td_argument_text(arguments, "beta"), &clock.link.beta, err);
+    td_status status = td_world_link(arguments, &clock.link, err);
     if (!status) status = prepare(&clock, arguments, world, err);
     if (!status) status = measure(&clock, err);
     td_record *table = td_record_new();

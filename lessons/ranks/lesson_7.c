@@ -42,8 +42,7 @@ static td_status read_job(const td_arguments *a, td_job_7 *job, td_error *err) {
     job->adam = (td_adam_config){.beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     if ((status = td_argument_real(a, "lr", 1e-9, 1, &job->adam.lr, err))) return status;
     if ((status = td_argument_real(a, "norm", 0, 1e9, &job->adam.max_norm, err))) return status;
-    if ((status = td_parse_seconds("alpha", td_argument_text(a, "alpha"), &job->link.alpha, err))) return status;
-    if ((status = td_parse_rate("beta", td_argument_text(a, "beta"), &job->link.beta, err))) return status;
+    if ((status = td_world_link(a, &job->link, err))) return status;
     job->folder = td_argument_text(a, "out");
     return TD_OK;
 }

@@ -19,7 +19,7 @@ typedef struct td_world {
 /* Options that every task takes, to stand in its table. */
 #define TD_RANK_OPTIONS                                                                                                \
     {"device", "cpu", "cpu, gpu", "where ranks compute: gpu takes one GPU a rank, and NCCL"},                          \
-        {"alpha", "0", "seconds: 50us, 1ms", "simulated link: latency of a message; CPU ranks only"}, {                \
+        {"alpha", "0", "0 to 1 s: 50us, 1ms", "simulated link: latency of a message; CPU ranks only"}, {               \
         "beta", "0", "bytes a second: 2GB/s, 0 = no simulated link", "simulated link: bandwidth"                       \
     }
 

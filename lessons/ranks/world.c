@@ -25,13 +25,7 @@ static td_status read_device(const td_arguments *arguments, td_backend *backend,
 }
 
 td_status td_world_link(const td_arguments *arguments, td_link *link, td_error *err) {
-    td_status status = td_parse_seconds("alpha", td_argument_text(arguments, "alpha"), &link->alpha, err);
-    if (status == TD_OK) status = td_parse_rate("beta", td_argument_text(arguments, "beta"), &link->beta, err);
-    if (status) return status;
-    if (link->alpha > 0 && link->beta == 0)
-        return td_fail(err, TD_BAD_PARAM,
-                       "ALPHA is given without BETA: a simulated link needs a bandwidth: BETA=2GB/s");
-    return TD_OK;
+    return td_argument_link(arguments, "alpha", "beta", link, err);
 }
 
 static td_status open_cpu(td_world *world, td_error *err) {

@@ -11,8 +11,10 @@ td_status td_world_open(td_world *world, td_comm *host, const td_arguments *argu
 /* Collective. */
 void td_world_close(td_world *world);
 
-/* "50us", "1ms", "0.001 s", "0.001": seconds. "2GB/s", "500MB/s", "1e9": bytes a second. */
-td_status td_parse_seconds(const char *name, const char *text, double *out, td_error *err);
-td_status td_parse_rate(const char *name, const char *text, double *out, td_error *err);
+/* "50us", "1ms", "0.001 s", "0": seconds, up to `most`. */
+td_status td_parse_seconds(const char *name, const char *text, double most, double *out, td_error *err);
+/* A link from two options: seconds up to 1; "2GB/s", "500MB/s", "1e9", bytes a second. {0, 0} = none. */
+td_status td_argument_link(const td_arguments *arguments, const char *alpha, const char *beta, td_link *link,
+                           td_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* build/tandem ranks: collectives right on any number of ranks; a rank that errs, hangs or dies ends all, and is named.
  */
 #include "../launched.h"
+#include "tandem/device.h"
 #include <signal.h>
 
 static int lines_with(const char *text, const char *words) {
@@ -124,7 +125,16 @@ Test(command_ranks, bad_parameters_are_one_line) {
         const char *argument, *words;
     } cases[] = {{"ALPHA=5parsecs", "ALPHA=5parsecs: must be seconds"},
                  {"ALPHA=-1us", "ALPHA=-1us: must be seconds"},
-                 {"ALPHA=1ms", "without BETA"},
+                 {"ALPHA=50", "ALPHA=50: must be seconds, 0 to 1 s, with a unit"},
+                 {"ALPHA=0.5", "ALPHA=0.5: must be seconds"},
+                 {"ALPHA=1.001s", "ALPHA=1.001s: must be seconds"},
+                 {"ALPHA=1e30s", "ALPHA=1e30s: must be seconds"},
+                 {"ALPHA=1e-400s", "ALPHA=1e-400s: must be seconds"},
+                 {"BETA=1e-300GB/s", "BETA=1e-300GB/s: must be bytes a second, 1kB/s to 1e6GB/s"},
+                 {"BETA=1e-400GB/s", "BETA=1e-400GB/s: must be bytes a second"},
+                 {"BETA=999B/s", "BETA=999B/s: must be bytes a second"},
+                 {"BETA=1.001e6GB/s", "BETA=1.001e6GB/s: must be bytes a second"},
+                 {"ALPHA=1ms", "BETA=0: must be above 0 where ALPHA is"},
                  {"BETA=fast", "BETA=fast: must be bytes a second"},
                  {"BETA=1e999", "BETA=1e999: must be bytes a second"},
                  {"DEVICE=tpu", "DEVICE=tpu: must be cpu or gpu"},
@@ -146,10 +156,38 @@ Test(command_ranks, bad_parameters_are_one_line) {
     cr_assert(result.status == 2 && !*result.err, "%d %s", result.status, result.err);
 }
 
+/* Where it is a rank already, or told two numbers. */
+Test(command_ranks, ranks_are_given_once_and_not_to_a_rank) {
+    support_result result;
+    support_tandem(NULL, &result, "ranks", "check", "RANKS=2", "--ranks", "3");
+    support_refused(&result, 2, "ranks: given twice ('2' and '3')");
+    setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+    support_tandem(NULL, &result, "ranks", "check", "RANKS=2");
+    support_refused(&result, 2, "tandem ranks check: RANKS=2: this already runs as a rank under mpirun");
+    setenv("OMPI_COMM_WORLD_RANK", "1", 1);
+    support_tandem(NULL, &result, "ranks", "check", "RANKS=2");
+    cr_assert(result.status == 2 && !*result.err, "%d %s", result.status, result.err);
+}
+
+Test(command_ranks, without_gpus_they_skip_in_one_line) {
+    if (td_cuda_device(NULL)) cr_skip_test("this machine has a GPU");
+    support_result result;
+    support_tandem(NULL, &result, "ranks", "check", "DEVICE=gpu");
+    cr_expect(result.status == 3 && !*result.err, "%d %s", result.status, result.err);
+    cr_expect(!strncmp(result.out, "SKIP: ", 6) && lines_with(result.out, "\n") == 1, "%s", result.out);
+    td_launched got;
+    launched(2, 60, &got, "check", "DEVICE=gpu");
+    cr_expect(got.status == 3 && !*got.err, "%d %s", got.status, got.err);
+    cr_expect(!strncmp(got.out, "SKIP: ", 6) && lines_with(got.out, "\n") == 1, "%s", got.out);
+    td_launched_free(&got);
+}
+
 Test(command_ranks, links_are_given_with_units) {
     static const char *const cases[][3] = {{"ALPHA=50us", "BETA=2GB/s", "α = 5e-05 s, β = 2e+09 bytes/s"},
                                            {"ALPHA=0.001 s", "BETA=500 MB/s", "α = 0.001 s, β = 5e+08 bytes/s"},
-                                           {"ALPHA=2e-3", "BETA=1e6", "α = 0.002 s, β = 1e+06 bytes/s"},
+                                           {"ALPHA=2e-3s", "BETA=1e6", "α = 0.002 s, β = 1e+06 bytes/s"},
+                                           {"ALPHA=1s", "BETA=1kB/s", "α = 1 s, β = 1000 bytes/s"},
+                                           {"ALPHA=1ns", "BETA=1e6GB/s", "α = 1e-09 s, β = 1e+15 bytes/s"},
                                            {"ALPHA=0", "BETA=1.5GiB/s", "α = 0 s, β = 1.61061e+09 bytes/s"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         support_result result;

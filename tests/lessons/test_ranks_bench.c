@@ -111,7 +111,7 @@ Test(ranks_bench, bad_parameters_are_refused_in_one_line) {
         {"PRODUCTS=bf16", 2, "PRODUCTS=bf16: CPU ranks compute in f32"},
         {"PRODUCTS=fp8", 2, "PRODUCTS=fp8: must be"},
         {"DEVICE=tpu", 2, "DEVICE=tpu: must be"},
-        {"ALPHA=1us", 2, "ALPHA is given without BETA"},
+        {"ALPHA=1us", 2, "BETA=0: must be above 0 where ALPHA is"},
         {"OUT=file/below", 3, "file"},
         {"TIMELINE=file/below", 3, "file"},
     };
