@@ -1,6 +1,7 @@
 /* mpirun is told through the environment, which mpirun of another make ignores: options would differ between them. */
 #include "launch.h"
 #include "../cpu_ref/clock.h"
+#include "launch_hear.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -91,12 +92,31 @@ static td_status prepare(int ranks, const char *tandem, const char *const *argum
     return td_fail(err, TD_BAD_PARAM, "%d arguments for ranks: at most %d are legal", count, MOST_ARGUMENTS);
 }
 
-td_status td_launch_become(int ranks, const char *tandem, const char *const *arguments, td_error *err) {
+td_status td_launch_here(int ranks, const char *tandem, const char *const *arguments, int *ended, td_error *err) {
     char path[PATH_MAX];
+    int says[2], how;
     td_status status = prepare(ranks, tandem, arguments, path, err);
     if (status) return status;
-    become(ranks, path, arguments);
-    return td_fail(err, TD_IO, "mpirun: %s", strerror(errno));
+    if (pipe2(says, O_CLOEXEC) != 0) return td_fail(err, TD_IO, "no pipe for what ranks say: %s", strerror(errno));
+    fflush(NULL);
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent) _exit(127);
+        dup2(says[1], STDERR_FILENO);
+        setenv("OMPI_MCA_orte_execute_quiet", "0", 0);
+        become(ranks, path, arguments);
+        _exit(127);
+    }
+    close(says[1]);
+    if (pid > 0) {
+        td_launcher_hear(says[0], pid);
+        while (waitpid(pid, &how, 0) < 0 && errno == EINTR) {
+        }
+        *ended = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    } else
+        close(says[0]), status = td_fail(err, TD_IO, "mpirun cannot be started: %s", strerror(errno));
+    return status;
 }
 
 /* In a session of its own, by which what it starts is found: mpirun puts each rank into another process group. It ends

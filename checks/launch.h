@@ -18,7 +18,9 @@ typedef struct td_launched {
 td_status td_launch_ranks(int ranks, const char *tandem, const char *const *arguments, double limit_seconds,
                           td_launched *out, td_error *err);
 void td_launched_free(td_launched *launched);
-/* The same mpirun in this process's place, its output and limit the caller's own: returns only if it cannot. */
-td_status td_launch_become(int ranks, const char *tandem, const char *const *arguments, td_error *err);
+/* The same mpirun without a limit, its input and output the caller's own: `ended` gets its status. What the ranks say
+ * is passed on at once; of what mpirun adds, only which rank a signal has killed, in one line. A signal that asks this
+ * process to end is passed on to mpirun. */
+td_status td_launch_here(int ranks, const char *tandem, const char *const *arguments, int *ended, td_error *err);
 
 #endif

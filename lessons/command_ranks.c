@@ -9,10 +9,11 @@
 #include <time.h>
 
 static void usage(FILE *out) {
-    fprintf(out, "usage: tandem ranks TASK [RANKS=n] [NAME=value …]; tandem ranks TASK --help tells more\n\n"
-                 "RANKS=n starts n of them with mpirun; without, this process is a world of one, or a rank of the\n"
-                 "mpirun, srun or the like that started it.\n\n");
-    for (const td_rank_task *const *t = td_rank_tasks; *t; t++) fprintf(out, "  %-10s %s\n", (*t)->name, (*t)->summary);
+    fprintf(out, "usage: tandem ranks TASK [RANKS=n] [NAME=value …]\n"
+                 "       tandem ranks TASK --help tells more\n\n"
+                 "RANKS=n starts n of them with mpirun; without, this process is a world of one,\n"
+                 "or a rank of the mpirun, srun or the like that started it.\n\n");
+    for (const td_rank_task *const *t = td_rank_tasks; *t; t++) fprintf(out, "  %-17s %s\n", (*t)->name, (*t)->summary);
 }
 
 static const td_rank_task *find(const char *name) {
@@ -117,14 +118,15 @@ static int launch(const char *ranks, const char *again, char **argv) {
     td_error err;
     td_arguments arguments;
     int64_t count;
+    int ended;
     static const td_option options[] = {{"ranks", "1", "an integer from 1 to 1024", "how many"},
                                         {NULL, NULL, NULL, NULL}};
     snprintf(command[0], sizeof command[0], "RANKS=%.40s", ranks);
     snprintf(command[1], sizeof command[1], "RANKS=%.40s", again ? again : "");
     td_status status = td_arguments_parse(&arguments, "ranks", options, again ? 2 : 1, given, &err);
     if (status == TD_OK) status = td_argument_int(&arguments, "ranks", 1, 1024, &count, &err);
-    if (status == TD_OK) status = td_launch_become((int)count, NULL, (const char *const *)argv, &err);
-    return td_exit_with("ranks", &err);
+    if (status == TD_OK) status = td_launch_here((int)count, NULL, (const char *const *)argv, &ended, &err);
+    return status ? td_exit_with("ranks", &err) : ended;
 }
 
 int td_command_ranks(int argc, char **argv) {

@@ -63,6 +63,17 @@ static td_status healthy(nccl_state *s, td_error *err) {
     return explain(s, asked ? asked : result, "a collective under way failed", err);
 }
 
+static void release(flight *f) {
+    while (f) {
+        flight *next = f->next;
+        const cudaEvent_t made[] = {f->ready, f->done, f->begin, f->end};
+        for (cudaEvent_t event : made)
+            if (event) cudaEventDestroy(event);
+        free(f);
+        f = next;
+    }
+}
+
 static td_status take(nccl_state *s, flight **out, td_error *err) {
     flight *f = s->spare;
     if (f) {
@@ -73,7 +84,7 @@ static td_status take(nccl_state *s, flight **out, td_error *err) {
         if (error == cudaSuccess) error = cudaEventCreateWithFlags(&f->done, cudaEventDisableTiming);
         if (error == cudaSuccess) error = cudaEventCreate(&f->begin);
         if (error == cudaSuccess) error = cudaEventCreate(&f->end);
-        if (error != cudaSuccess) return free(f), td_cuda_status(error, "events of a collective", err);
+        if (error != cudaSuccess) return release(f), td_cuda_status(error, "events of a collective", err);
     }
     f->next = NULL, f->begun = 0;
     *out = f;
@@ -225,15 +236,6 @@ static int events(td_comm *comm, const td_comm_event **rows) {
     finish(comm, NULL); /* after a hang: the rows up to it */
     *rows = s->events.row;
     return s->events.count;
-}
-
-static void release(flight *f) {
-    while (f) {
-        flight *next = f->next;
-        cudaEventDestroy(f->ready), cudaEventDestroy(f->done), cudaEventDestroy(f->begin), cudaEventDestroy(f->end);
-        free(f);
-        f = next;
-    }
 }
 
 static void destroy(td_comm *comm) {

@@ -18,7 +18,7 @@ static const td_option options[] = {
     {"t", "64", "integer, 1 to 1048576", "tokens in a sequence"},
     {"b", "4", "integer, 1 to 65536", "sequences a rank"},
     {"products", "f32", "f32, bf16 (GPU ranks)", "in which matrix products take their factors"},
-    {"schemes", "naive,flat,overlapped,bucketed", "of these, with commas between", "what to measure"},
+    {"schemes", "naive,flat,overlapped,bucketed", "of these, with commas", "what to measure"},
     {"caps", "1MiB,5MiB,25MiB,100MiB,1000MiB", "1 to 8 sizes with commas between", "of a bucket"},
     {"steps", "10", "integer, 1 to 1000", "timed, after two that warm up"},
     {"seed", "1", "integer, 0 or more", "of values and tokens"},

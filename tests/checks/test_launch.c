@@ -1,4 +1,5 @@
 /* mpirun as a child: its output kept, its end enforced. */
+#include "../../checks/launch_hear.h"
 #include "../launched.h"
 
 /* A program that mpirun starts instead of build/tandem. */
@@ -76,4 +77,32 @@ Test(launch, what_cannot_be_launched_is_said) {
     setenv("PATH", "/nowhere", 1);
     cr_expect_eq(td_launch_ranks(1, "/bin/true", none, 1, &got, &err), TD_UNSUPPORTED);
     cr_expect(strstr(err.message, "mpirun"), "%s", err.message);
+}
+
+#define DASHES "------------------------------------------------------------------------\n"
+
+static void retold(const char *said, const char *wanted) {
+    char *text = NULL;
+    size_t size;
+    FILE *in = fmemopen((char *)said, strlen(said), "r"), *out = open_memstream(&text, &size);
+    cr_assert(in && out);
+    td_launcher_retell(in, out);
+    fclose(in);
+    fclose(out);
+    cr_expect_str_eq(text, wanted);
+    free(text);
+}
+
+/* What ranks say is passed on as it is; of mpirun's notices, those that say something new. */
+Test(launch, of_what_mpirun_adds_only_a_killed_rank_is_told) {
+    retold("rank 0: a\n" DASHES
+           "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 1.\n" DASHES
+           "[host:1] 1 more process has sent help message help-mpi-api.txt / mpi-abort\nrank 1: b",
+           "rank 0: a\nrank 1: b");
+    retold(DASHES "Primary job  terminated normally, but 1 process returned\na non-zero exit code.\n" DASHES DASHES
+                  "mpirun noticed that process rank 12 with PID 0 on node host exited on signal 9 (Killed).\n" DASHES,
+           "tandem ranks: rank 12 was killed by signal 9 (Killed)\n");
+    retold(DASHES "There are not enough slots available\n" DASHES, "There are not enough slots available\n");
+    retold(DASHES "mpirun was cut off", "mpirun was cut off");
+    retold("--- a rank's own\n", "--- a rank's own\n");
 }

@@ -112,6 +112,7 @@ Test(command_ranks, a_rank_that_dies_takes_all_with_it) {
     support_result result;
     support_tandem(NULL, &result, "ranks", "comm", "RANKS=3", "FAULT=die");
     cr_assert_eq(result.status, 128 + SIGKILL, "%d: %s", result.status, result.err);
+    cr_assert_str_eq(result.err, "tandem ranks: rank 2 was killed by signal 9 (Killed)\n");
     int found = 0;
     for (const char *at = result.out; (at = strstr(at, "process ")); found++) {
         long pid = strtol(at += strlen("process "), NULL, 10);
@@ -214,6 +215,8 @@ Test(command_ranks, help_lists_the_tasks) {
     support_tandem(NULL, &result, "ranks");
     cr_assert_eq(result.status, 0);
     cr_assert(strstr(result.out, "  comm "), "%s", result.out);
+    for (const char *line = result.out; *line; line = strchr(line, '\n') + 1)
+        cr_expect_leq(strchr(line, '\n') - line, 80, "%.100s", line);
     support_tandem(NULL, &result, "ranks", "comm", "--help");
     cr_assert_eq(result.status, 0);
     cr_assert(strstr(result.out, "--alpha"), "%s", result.out);
