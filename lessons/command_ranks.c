@@ -118,7 +118,7 @@ static int launch(const char *ranks, const char *again, char **argv) {
     td_error err;
     td_arguments arguments;
     int64_t count;
-    int ended;
+    int ended = TD_EXIT_OK;
     static const td_option options[] = {{"ranks", "1", "an integer from 1 to 1024", "how many"},
                                         {NULL, NULL, NULL, NULL}};
     snprintf(command[0], sizeof command[0], "RANKS=%.40s", ranks);

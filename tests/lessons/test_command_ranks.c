@@ -80,6 +80,31 @@ Test(command_ranks, who_comes_after_a_hang_writes_nothing) {
     td_launched_free(&got);
 }
 
+/* Rank 2 never comes. Rank 1 is stopped while it waits for it, and goes on before the others give up: it has not waited
+ * all the time, and leaves it to rank 0 to tell. */
+Test(command_ranks, a_rank_that_was_stopped_counts_anew) {
+    char folder[64], path[PATH_MAX], tandem[PATH_MAX], text[3 * PATH_MAX];
+    td_launched got;
+    td_error err;
+    support_folder(folder);
+    support_program(tandem);
+    strcpy(path, support_path(folder, "rank"));
+    snprintf(text, sizeof text,
+             "#!/bin/sh\ncase $OMPI_COMM_WORLD_RANK in 1)\n(until grep -qs process %s/out; do sleep 0.05; done\n"
+             "sleep 0.3; kill -STOP $$; sleep 1.4; kill -CONT $$) &\nexec %s \"$@\" >%s/out;;\nesac\nexec %s \"$@\"\n",
+             folder, tandem, folder, tandem);
+    support_write(path, text, strlen(text));
+    cr_assert_eq(chmod(path, 0700), 0);
+    setenv("TANDEM_HANG", "2", 1);
+    td_status status = td_launch_ranks(3, path, (const char *const[]){"comm", "FAULT=absent", NULL}, 30, &got, &err);
+    if (status == TD_UNSUPPORTED) cr_skip_test("%s", err.message);
+    cr_assert_eq(status, TD_OK, "%s", err.message);
+    launched_said(&got, 1, (const char *const[]){"rank 0 of 3 waits 2 s", "; rank 2 left all-reduce 1", NULL});
+    cr_assert(!strstr(got.err, "rank 1 of 3 waits"), "%s", got.err);
+    td_launched_free(&got);
+    support_folder_remove(folder);
+}
+
 /* One that leaves a collective out, and one that takes them in another order, are found before anything is mixed. */
 Test(command_ranks, another_order_is_reported_at_once) {
     static const char *const faults[] = {"FAULT=skip", "FAULT=order"};
