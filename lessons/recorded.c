@@ -21,16 +21,20 @@ static td_status read(const char *name, char path[PATH_MAX], td_record **out, td
     return status ? status : td_recorded_read(path, out, err);
 }
 
-void td_recorded_show(const char *name, const td_heading *columns) {
+td_status td_recorded_open(const char *name, td_record **out) {
     char path[PATH_MAX], label[256];
-    td_record *record;
     td_error err;
-    if (read(name, path, &record, &err)) {
+    td_status status = read(name, path, out, &err);
+    if (status)
         td_lesson_say("SKIP: %s", err.message);
-        return;
-    }
-    td_lesson_say("%s", td_recorded_label(record, label, sizeof label));
-    printf("\n");
+    else
+        td_lesson_say("%s", td_recorded_label(*out, label, sizeof label)), printf("\n");
+    return status;
+}
+
+void td_recorded_show(const char *name, const td_heading *columns) {
+    td_record *record;
+    if (td_recorded_open(name, &record)) return;
     td_record_print(record, columns, stdout);
     printf("\n  data: plots/recorded/%s.csv\n", name);
     td_record_delete(record);

@@ -39,11 +39,11 @@ if (ascii) {
     set tmargin 2.5
     set key at graph 0.03, 0.97 left top Left reverse
     set label "model output, not measured" at graph 0, 1.05 left textcolor rgb ink
-    plot NaN with lines linewidth 2.5 linecolor rgb "#888888" title "a step, in buckets", \
+    plot backward with lines linewidth 9 linecolor rgb pale title "backward", \
+         NaN with lines linewidth 2.5 linecolor rgb "#888888" title "a step, in buckets", \
          NaN with lines dashtype 2 linewidth 1.5 linecolor rgb "#888888" title "one all-reduce of everything, alone", \
          for [i = 1:3] csv using (column("ranks")):(column(word(ways, i)."_step_ms")) with lines linewidth 2.5 \
              linecolor rgb shade(i) notitle, \
          for [i = 1:3] csv using (column("ranks")):(column(word(ways, i)."_ms")) with lines dashtype 2 linewidth 1.5 \
-             linecolor rgb shade(i) notitle, \
-         backward with lines dashtype 3 linewidth 2 linecolor rgb ink title "backward"
+             linecolor rgb shade(i) notitle
 }

@@ -116,6 +116,6 @@ td_status td_lesson_6_show_timeline(td_lesson_6 *lesson, td_error *err) {
     status = show(lesson, err);
     if (!status) status = td_lesson_save(a, 6, lesson->times, "ddp_times", err);
     if (!status) status = draw_timeline(lesson, csv, err);
-    if (!status) td_lesson_text(6, "What the time line says");
+    if (!status && lesson->ranks > 1) td_lesson_text(6, "What the time line says");
     return status;
 }

@@ -26,8 +26,8 @@ static td_status plot(td_lesson_7 *lesson, const td_record *losses, td_error *er
     td_record *all = td_record_new();
     if (!all) return td_fail(err, TD_NO_MEMORY, "no memory for the table");
     td_lesson_7_reference_series(lesson, all);
-    td_lesson_7_series(all, "by parameter not sent", losses, "by parameter");
-    td_lesson_7_series(all, "flat not sent", losses, "flat");
+    td_lesson_7_series(lesson, all, "by parameter not sent", losses, "by parameter");
+    td_lesson_7_series(lesson, all, "flat not sent", losses, "flat");
     td_status status = td_lesson_plot(lesson->arguments, 7, all, "losses_not_sent", "losses", err);
     td_record_delete(all);
     return status;

@@ -49,8 +49,10 @@ const char *td_lesson_7_plan(int plan);
  * difference as a share of what rounding may do. −1 if there is no such plan. */
 double td_lesson_7_against_reference(const td_lesson_7 *lesson, const td_record *record, const char *plan);
 
-/* losses.c. Series of plots/losses.gp: a plan's losses under another name; the reference's. */
-void td_lesson_7_series(td_record *all, const char *name, const td_record *from, const char *plan);
+/* losses.c. Series of plots/losses.gp and losses_over_tolerance.gp: a plan's losses under another name, with their
+ * distance to the reference's; the reference's. */
+void td_lesson_7_series(const td_lesson_7 *lesson, td_record *all, const char *name, const td_record *from,
+                        const char *plan);
 void td_lesson_7_reference_series(const td_lesson_7 *lesson, td_record *all);
 
 /* launch.c. SKIP, if ranks cannot be started; then 1. */

@@ -3,13 +3,17 @@
 #include <math.h>
 #include <string.h>
 
-void td_lesson_7_series(td_record *all, const char *name, const td_record *from, const char *plan) {
+void td_lesson_7_series(const td_lesson_7 *lesson, td_record *all, const char *name, const td_record *from,
+                        const char *plan) {
     for (int r = 0; r < td_record_rows(from); r++) {
         if (strcmp(td_record_get_text(from, r, "plan"), plan) != 0) continue;
         td_record_row(all);
         td_record_text(all, "gradient", name);
-        td_record_int(all, "step", (int64_t)td_record_get(from, r, "step"));
-        td_record_real(all, "loss", td_record_get(from, r, "loss"));
+        int64_t step = (int64_t)td_record_get(from, r, "step");
+        double loss = td_record_get(from, r, "loss");
+        td_record_int(all, "step", step);
+        td_record_real(all, "loss", loss);
+        td_record_real(all, "err_over_tol", fabs(loss - lesson->loss[step]) / lesson->spread[step]);
     }
 }
 
@@ -88,7 +92,7 @@ static td_status show(td_lesson_7 *lesson, td_record *record, td_record *all, td
     td_lesson_7_reference_series(lesson, all);
     for (int plan = 0; plan < TD_LESSON_7_PLANS; plan++) {
         plan_row(lesson, losses, plan, record);
-        td_lesson_7_series(all, td_lesson_7_plan(plan), losses, td_lesson_7_plan(plan));
+        td_lesson_7_series(lesson, all, td_lesson_7_plan(plan), losses, td_lesson_7_plan(plan));
     }
     td_record_delete(losses);
     printf("\n");
@@ -97,7 +101,7 @@ static td_status show(td_lesson_7 *lesson, td_record *record, td_record *all, td
     if (status) return status;
     say_start(lesson, summary);
     td_record_delete(summary);
-    if (!(status = td_lesson_plot(lesson->arguments, 7, all, "losses", "losses", err)))
+    if (!(status = td_lesson_plot(lesson->arguments, 7, all, "losses", "losses_over_tolerance", err)))
         td_lesson_text(7, "In which order to look");
     return status;
 }

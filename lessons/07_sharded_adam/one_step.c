@@ -121,6 +121,7 @@ static void rows(one *o, const char *plan, const char *against, int should, td_r
         any_fails += c.verdict == TD_FAIL;
         td_record_row(record);
         td_record_text(record, "plan", plan);
+        td_record_text(record, "run", should ? plan : "flat, rank 0");
         td_record_text(record, "against", against);
         td_record_text(record, "what", names[n]);
         td_record_real(record, "err_over_tol", c.err_over_tol);
@@ -180,9 +181,8 @@ td_status td_lesson_7_show_one_step(td_lesson_7 *lesson, td_error *err) {
     static const td_heading columns[] = {{"plan", "plan"},       {"against", "samples"},
                                          {"what", ""},           {"err_over_tol", "err/tol"},
                                          {"verdict", "verdict"}, {NULL, NULL}};
-    static const td_heading worst[] = {
-        {"plan", "plan"}, {"against", "samples"}, {"what", ""}, {"worst", "worst element"},
-        {"got", "got"},   {"want", "want"},       {NULL, NULL}};
+    static const td_heading worst[] = {{"run", "plan"}, {"what", ""},     {"worst", "worst element"},
+                                       {"got", "got"},  {"want", "want"}, {NULL, NULL}};
     td_lesson_text(7, "One step");
     if (td_lesson_7_skips(lesson)) return TD_OK;
     one o = {.lesson = lesson, .plain = td_plain_allocator()};
