@@ -118,6 +118,7 @@ typedef struct misfit {
     const char *path, *said;
     const td_toy_parameter *list;
     td_dtype dtype;
+    const char *renamed; /* parameter 1, instead of toy1; or NULL */
 } misfit;
 
 static td_status load_misfit(void *context, td_comm *comm, td_error *err) {
@@ -128,6 +129,7 @@ static td_status load_misfit(void *context, td_comm *comm, td_error *err) {
     td_error told = {TD_OK, ""};
     td_status status = td_toy_open(&toy, comm, &e, &spread[2], bad->dtype, bad->list, &config, err);
     if (status) return status;
+    if (bad->renamed) snprintf(toy.parameter[1].name, sizeof toy.parameter[1].name, "%s", bad->renamed);
     td_adam_fill_gradients(x, &toy, gradient, 1);
     status = td_toy_step(&toy, x, 1, err);
     if (!status) status = td_toy_get_states(&toy, before[0], before[1], err);
@@ -144,10 +146,15 @@ static td_status load_misfit(void *context, td_comm *comm, td_error *err) {
     return status;
 }
 
-static void refused(const char *path, const char *said, const td_toy_parameter *list, td_dtype dtype) {
-    misfit bad = {path, said, list, dtype};
+static void refused_as(const misfit *bad) {
+    misfit each = *bad;
     td_error err = {TD_OK, ""};
-    cr_expect_eq(thread_ranks(3, load_misfit, &bad, NULL, &err), TD_OK, "%s", err.message);
+    cr_expect_eq(thread_ranks(3, load_misfit, &each, NULL, &err), TD_OK, "%s", err.message);
+}
+
+static void refused(const char *path, const char *said, const td_toy_parameter *list, td_dtype dtype) {
+    const misfit bad = {path, said, list, dtype, NULL};
+    refused_as(&bad);
 }
 
 Test(adam_file, what_does_not_fit_is_refused_and_changes_nothing) {
@@ -169,6 +176,8 @@ Test(adam_file, what_does_not_fit_is_refused_and_changes_nothing) {
     refused(j.path, "parameter 3 is toy3 with 8 states, not toy3 with 9", longer, TD_F32);
     refused(j.path, "parameter 2 is toy2 with 0 states, not toy2 with 5", trained, TD_F32);
     refused(j.path, "holds f32, not f64", td_toy_19, TD_F64);
+    const misfit renamed = {j.path, "parameter 1 is toy1 with 1 states, not toyX with 1", td_toy_19, TD_F32, "toyX"};
+    refused_as(&renamed);
     refused(path, "cannot be read", td_toy_19, TD_F32);
     const size_t cut[] = {0, 7, 100, 300, bytes - 60, bytes - 8, bytes - 1};
     for (int i = 0; i < 7; i++) {
@@ -181,6 +190,13 @@ Test(adam_file, what_does_not_fit_is_refused_and_changes_nothing) {
         refused(path, "is damaged", td_toy_19, TD_F32);
         text[at] ^= 0x10;
     }
+    char *longer_text = calloc(bytes + 8, 1);
+    memcpy(longer_text, text, bytes);
+    for (size_t more = 1; more <= 8; more += 7) {
+        support_write(path, longer_text, bytes + more);
+        refused(path, "is damaged", td_toy_19, TD_F32);
+    }
+    free(longer_text);
     text[8 * 3] ^= 1; /* a rate: only the checksum can tell */
     support_write(path, text, bytes);
     refused(path, "is damaged", td_toy_19, TD_F32);
@@ -231,6 +247,66 @@ Test(adam_file, what_no_training_leaves_is_refused_and_changes_nothing) {
     job again = {path, &spread[1]};
     cr_expect_eq(thread_ranks(2, load, &again, NULL, &err), TD_OK, "%s", err.message);
     free(text);
+    support_folder_remove(folder);
+}
+
+/* States go in pieces of 2^20 elements: of two parameters a little longer, one is rank 0's and one rank 1's. */
+enum { LONG = (1 << 20) + 5 };
+
+typedef struct long_job {
+    const char *path;
+    td_adam_sharding sharding;
+    int loads;
+} long_job;
+
+static float state(int parameter, int which, int64_t k) {
+    return (float)((k + 1) * (which + 1)) + 0.5f * (float)parameter;
+}
+
+/* m and v as they were saved; or set so, where they are to be. */
+static td_status long_states(td_adam *adam, int compare, td_error *err) {
+    for (int i = 0; i < 2; i++) {
+        td_owned own;
+        for (int piece = 0; (own = td_adam_owned(adam, i, piece)).count > 0; piece++)
+            for (int which = 0; which < 2; which++)
+                for (int64_t k = 0; k < own.count; k++) {
+                    float *at = (float *)(which ? own.v : own.m) + k;
+                    const float want = state(i, which, own.first + k);
+                    if (!compare) *at = want;
+                    if (*at != want)
+                        return td_fail(err, TD_INTERNAL, "%c of parameter %d, [%lld]: %g, not %g", "mv"[which], i,
+                                       (long long)(own.first + k), (double)*at, (double)want);
+                }
+    }
+    return TD_OK;
+}
+
+static td_status move_long(void *context, td_comm *comm, td_error *err) {
+    const long_job *j = context;
+    const td_engine e = engine();
+    float *values = calloc(2 * LONG, sizeof *values); /* gradients too: no step is taken */
+    td_parameter p[2] = {{.name = "a", .count = LONG, .value = values, .gradient = values},
+                         {.name = "b", .count = LONG, .value = values + LONG, .gradient = values + LONG}};
+    td_adam *adam;
+    td_status status = td_adam_new(&adam, j->sharding, p, 2, TD_F32, &config, comm, &e, err);
+    if (!status && !j->loads) status = long_states(adam, 0, err);
+    if (!status) status = j->loads ? td_adam_load(adam, j->path, err) : td_adam_save(adam, j->path, err);
+    if (!status && j->loads) status = long_states(adam, 1, err);
+    td_adam_delete(adam), free(values);
+    return status;
+}
+
+Test(adam_file, states_longer_than_a_piece_come_back_to_their_places) {
+    char folder[64];
+    support_folder(folder);
+    td_error err = {TD_OK, ""};
+    long_job j = {support_path(folder, "long"), TD_ADAM_BY_PARAMETER, 0};
+    cr_assert_eq(thread_ranks(2, move_long, &j, NULL, &err), TD_OK, "%s", err.message);
+    j.loads = 1;
+    for (int s = TD_ADAM_FULL; s <= TD_ADAM_FLAT; s++) {
+        j.sharding = (td_adam_sharding)s;
+        cr_expect_eq(thread_ranks(2, move_long, &j, NULL, &err), TD_OK, "sharding %d: %s", s, err.message);
+    }
     support_folder_remove(folder);
 }
 

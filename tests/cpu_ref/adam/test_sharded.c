@@ -3,6 +3,7 @@
 #include "../../../checks/memory.h"
 #include "../../thread_ranks.h"
 #include <criterion/criterion.h>
+#include <math.h>
 
 /* Sums of the ranks' numbers, each rank's in its place: the double itself does what comm.h says. */
 static td_status collectives(void *context, td_comm *comm, td_error *err) {
@@ -82,6 +83,8 @@ Test(adam_sharded, a_rank_has_its_share_of_the_states_and_no_more) {
     static const td_toy_parameter odd[] = {{13, 1, 0, 0}, {7, 0, 0, 1}, {6, 0, 0, 0}, {-1, 0, 0, 0}};
     static const td_toy_parameter five[] = {{9, 1, 0, 0}, {8, 1, 0, 0}, {7, 1, 0, 0},
                                             {5, 1, 0, 0}, {4, 1, 0, 0}, {-1, 0, 0, 0}};
+    static const td_toy_parameter rising[] = {{4, 1, 0, 0}, {5, 1, 0, 0}, {7, 1, 0, 0},
+                                              {8, 1, 0, 0}, {9, 1, 0, 0}, {-1, 0, 0, 0}};
     share cases[] = {
         {{"full", TD_ADAM_FULL, 0, 0}, even, {512, 512, 512, 512}, 0},
         {{"flat", TD_ADAM_FLAT, 0, 0}, even, {128, 128, 128, 128}, 0},
@@ -92,10 +95,54 @@ Test(adam_sharded, a_rank_has_its_share_of_the_states_and_no_more) {
         {{"flat, the last of three chunks padded", TD_ADAM_FLAT, 8, 0}, odd, {40, 40, 40, 32}, 32 + 16},
         {{"by parameter", TD_ADAM_BY_PARAMETER, 0, 0}, even, {320, 192, 0, 0}, 0},
         {{"by parameter, the last to the least loaded", TD_ADAM_BY_PARAMETER, 0, 0}, five, {72, 64, 56, 72}, 0},
+        {{"by parameter, the largest first whatever its number", TD_ADAM_BY_PARAMETER, 0, 0},
+         rising,
+         {72, 64, 56, 72},
+         0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         td_error err;
         cr_expect_eq(thread_ranks(4, weigh, &cases[i], NULL, &err), TD_OK, "%s", err.message);
+    }
+}
+
+/* Of several elements that are not finite every rank names the first, whoever's they are. */
+typedef struct spoiled {
+    td_adam_variant variant;
+    int element[2]; /* among all of td_toy_19 */
+    const char *said;
+} spoiled;
+
+static td_status refuse_step(void *context, td_comm *comm, td_error *err) {
+    static const td_adam_config config = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
+    const spoiled *s = context;
+    const td_allocator allocator = td_plain_allocator();
+    const td_engine engine = td_cpu_engine(&allocator);
+    td_numbers gradients = {0};
+    td_toy toy;
+    td_error told = {TD_OK, ""};
+    td_status status = td_toy_open(&toy, comm, &engine, &s->variant, TD_F32, td_toy_19, &config, err);
+    if (status) return status;
+    gradients[s->element[0]] = gradients[s->element[1]] = NAN;
+    const td_status answer = td_toy_step(&toy, gradients, 0, &told);
+    td_toy_close(&toy);
+    return answer == TD_WRONG && strstr(told.message, s->said)
+               ? TD_OK
+               : td_fail(err, TD_INTERNAL, "%s, rank %d: '%s', not '%s'", s->variant.name, comm->rank, told.message,
+                         s->said);
+}
+
+Test(adam_sharded, every_rank_names_the_same_element_that_is_not_finite) {
+    /* flat over three ranks: rank 0 has toy0; rank 1 toy1 and elements 0 to 5 of toy3, which are 13 to 18 of all */
+    spoiled cases[] = {
+        {{"full", TD_ADAM_FULL, 0, 0}, {20, 15}, "gradient of toy3, element 2, is not"},
+        {{"by parameter", TD_ADAM_BY_PARAMETER, 0, 0}, {20, 15}, "gradient of toy3, element 2, is not"},
+        {{"flat", TD_ADAM_FLAT, 0, 0}, {20, 15}, "gradient of toy3, element 2, is not"},
+        {{"flat, another parameter's", TD_ADAM_FLAT, 0, 0}, {4, 14}, "gradient of toy0, element 4, is not"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        td_error err;
+        cr_expect_eq(thread_ranks(3, refuse_step, &cases[i], NULL, &err), TD_OK, "%s", err.message);
     }
 }
 

@@ -1,6 +1,7 @@
-/* Data parallelism's plans and refusals, where no second rank is needed: a world of one. What ranks do together is in
- * tests/checks/test_ddp_cases.c. */
+/* Data parallelism's plans and refusals, most where no second rank is needed: a world of one. What ranks do together is
+ * in tests/checks/test_ddp_cases.c. */
 #include "../../../checks/memory.h"
+#include "../../thread_ranks.h"
 #include "tandem/ddp.h"
 #include <criterion/criterion.h>
 #include <math.h>
@@ -144,6 +145,40 @@ Test(ddp, too_little_memory_is_said) {
     world_close(&w);
 }
 
+/* Three parameters, the one in the middle as rank 1 has it: both ranks must refuse, though buckets, their first and
+ * last parameters and all that one rank can see are alike. */
+static td_status compare_plans(void *context, td_comm *comm, td_error *err) {
+    const td_parameter *of_rank_1 = context;
+    float gradient[16] = {0};
+    td_parameter p[3] = {{.name = "first", .count = 4, .gradient = gradient, .dtype = TD_F32, .uses = 1},
+                         {.name = "middle", .count = 4, .gradient = gradient + 4, .dtype = TD_F32, .uses = 1},
+                         {.name = "last", .count = 4, .gradient = gradient + 8, .dtype = TD_F32, .uses = 1}};
+    if (comm->rank == 1) {
+        memcpy(p[1].name, of_rank_1->name, sizeof p[1].name);
+        p[1].count = of_rank_1->count;
+    }
+    const td_allocator allocator = td_plain_allocator();
+    const td_engine engine = td_cpu_engine(&allocator);
+    td_ddp *ddp;
+    td_status status = td_ddp_new(&ddp, &td_ddp_flat, comm, &engine, p, 3, NULL, err);
+    td_ddp_delete(ddp);
+    return status;
+}
+
+Test(ddp, plans_that_differ_in_a_name_or_a_count_are_refused_by_all) {
+    td_parameter same = {.name = "middle", .count = 4}, name = {.name = "midden", .count = 4},
+                 count = {.name = "middle", .count = 3}, *other[] = {&name, &count};
+    cr_expect_eq(thread_ranks(2, compare_plans, &same, NULL, NULL), TD_OK);
+    for (int i = 0; i < 2; i++) {
+        td_status each[2];
+        td_error err = {0};
+        thread_ranks(2, compare_plans, other[i], each, &err);
+        cr_expect(each[0] == TD_WRONG && each[1] == TD_WRONG, "%s %d: %d, %d", other[i]->name, (int)other[i]->count,
+                  (int)each[0], (int)each[1]);
+        cr_expect(strstr(err.message, "plan: bucket 0 differs"), "%s", err.message);
+    }
+}
+
 static td_ddp *bucketed(world *w, size_t cap) {
     const td_ddp_config config = {cap, cap};
     td_ddp *ddp;
@@ -171,6 +206,57 @@ Test(ddp, a_bucket_starts_when_it_and_all_before_it_are_ready) {
     }
     td_ddp_delete(ddp);
     world_close(&w);
+}
+
+/* However often it was announced in the step before. */
+Test(ddp, a_parameter_used_twice_waits_for_both_in_every_step) {
+    static const int announced[] = {2, 0, 2, 1, 2};
+    world w;
+    world_open(&w);
+    w.parameter[4].uses = 2;
+    td_ddp *ddp = bucketed(&w, 1);
+    for (int step = 0; step < 5; step++) {
+        cr_assert_eq(td_ddp_begin(ddp, NULL), TD_OK);
+        for (int use = 1; use <= announced[step]; use++) {
+            td_ddp_ready(ddp, 4);
+            cr_expect_eq(td_ddp_writable(ddp, 4, NULL), use < 2 ? TD_OK : TD_WRONG, "step %d, use %d", step, use);
+        }
+        td_error err = {0};
+        cr_expect_eq(td_ddp_finish(ddp, 1, &err), TD_OK, "step %d: %s", step, err.message);
+    }
+    td_ddp_delete(ddp);
+    world_close(&w);
+}
+
+/* The sum of 16-bit gradients is in `reduced`, as float32: what lies beside either is left alone, however few there
+ * are.
+ */
+Test(ddp, a_sum_of_16_bit_gradients_stays_within_its_array) {
+    enum { GUARD = 0x7a7a, ONE_AND_A_HALF = 0x3fc0 };
+    for (int s = 0; td_ddp_schemes[s]; s++)
+        for (int count = 1; count <= 3; count++) {
+            uint16_t narrow[8];
+            world w;
+            world_open(&w);
+            for (int k = 0; k < 8; k++) narrow[k] = k >= 2 && k < 2 + count ? ONE_AND_A_HALF : GUARD;
+            for (int k = 0; k < 64; k++) w.reduced[k] = -7;
+            w.parameter[2].dtype = TD_BF16, w.parameter[2].count = count;
+            w.parameter[2].gradient = narrow + 2, w.parameter[2].reduced = w.reduced + 2;
+            td_ddp *ddp;
+            cr_assert_eq(td_ddp_new(&ddp, td_ddp_schemes[s], w.comm, &w.engine, w.parameter, N, NULL, NULL), TD_OK);
+            cr_assert_eq(td_ddp_begin(ddp, NULL), TD_OK);
+            for (int i = N - 1; i >= 0; i--) td_ddp_ready(ddp, i);
+            cr_expect_eq(td_ddp_finish(ddp, 0.5, NULL), TD_OK);
+            for (int k = 0; k < 8; k++) {
+                int own = k >= 2 && k < 2 + count;
+                cr_expect_eq(narrow[k], own ? ONE_AND_A_HALF : GUARD, "%s, %d: [%d] is %x", td_ddp_schemes[s]->name,
+                             count, k, narrow[k]);
+                cr_expect_eq(w.reduced[k], own ? 0.75f : -7, "%s, %d: reduced[%d] is %g", td_ddp_schemes[s]->name,
+                             count, k, (double)w.reduced[k]);
+            }
+            td_ddp_delete(ddp);
+            world_close(&w);
+        }
 }
 
 Test(ddp, what_goes_wrong_in_a_step_is_told_by_finish_and_forgotten) {
