@@ -106,6 +106,7 @@ td_status td_launch_here(int ranks, const char *tandem, const char *const *argum
         dup2(says[1], STDERR_FILENO);
         setenv("OMPI_MCA_orte_execute_quiet", "0", 0);
         become(ranks, path, arguments);
+        dprintf(STDERR_FILENO, "tandem ranks: mpirun: %s\n", strerror(errno));
         _exit(127);
     }
     close(says[1]);
