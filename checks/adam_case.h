@@ -53,6 +53,16 @@ td_status td_toy_get_states(td_toy *toy, td_numbers m, td_numbers v, td_error *e
 /* Gradients set, and a step. */
 td_status td_toy_step(td_toy *toy, const td_numbers sum, int exact, td_error *err);
 
+/* `comm`, but that what flat sends of gradients beyond the list's parameters is NaN: padding must be in no result. For
+ * one optimizer; ends with its memory. */
+typedef struct td_adam_padding {
+    td_comm comm, *right;
+    const td_engine *engine;
+    int64_t trained, left; /* elements; of this step's not yet sent */
+} td_adam_padding;
+void td_adam_padding_open(td_adam_padding *padding, td_comm *comm, const td_engine *engine,
+                          const td_toy_parameter *list);
+
 /* Full Adam, alone, on the same engine: what every sharding must equal bit for bit. */
 extern const td_adam_variant td_adam_variant_alone;
 

@@ -29,14 +29,24 @@ static td_status run_case(td_comm *comm, const td_engine *engine, const td_case_
 td_status td_adam_cases(td_comm *comm, const td_engine *engine, const td_case_report *report, td_error *err) {
     static const td_adam_case *const tables[] = {td_adam_cases_formula, td_adam_cases_ranks, td_adam_cases_file};
     char first[128] = "";
-    int all = 0;
+    int all = 0, not_run = 0;
+    td_error lost = {TD_OK, ""};
+    const td_adam_case *last = NULL; /* run, with variant `of`, when ranks could no longer agree */
+    const td_adam_variant *of = NULL;
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const td_adam_case *which = tables[t]; which->name; which++)
             for (const td_adam_variant *v = td_adam_variants; v->name; v++) {
-                int failed;
-                td_status status = run_case(comm, engine, report, which, v, &failed, err);
-                if (status) return status;
-                if (failed && all++ == 0) snprintf(first, sizeof first, "%s, %s", which->name, v->name);
+                int failed = 0;
+                if (last)
+                    not_run++;
+                else if (run_case(comm, engine, report, which, v, &failed, &lost))
+                    last = which, of = v;
+                if (failed && !last && all++ == 0) snprintf(first, sizeof first, "%s, %s", which->name, v->name);
             }
+    if (last) {
+        report->row(report->context, last->name, of->name, "FAIL", INFINITY, lost.message);
+        if (report->stopped) report->stopped(report->context, last->name, of->name, not_run);
+        return td_fail(err, TD_WRONG, "stopped after %s, %s: %s", last->name, of->name, lost.message);
+    }
     return all ? td_fail(err, TD_WRONG, "%d case%s of Adam failed, first: %s", all, all == 1 ? "" : "s", first) : TD_OK;
 }

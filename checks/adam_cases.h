@@ -7,7 +7,7 @@
 #include "tandem/engine.h"
 
 /* Collective: every rank calls it, with its engine. A row for each case and sharding. TD_WRONG, with the note of the
- * first, if a case failed; all are carried out. */
+ * first, if a case failed; all are carried out, unless ranks can no longer agree: then report->stopped is called. */
 td_status td_adam_cases(td_comm *comm, const td_engine *engine, const td_case_report *report, td_error *err);
 
 #endif

@@ -179,7 +179,8 @@ static td_status clip(td_case *c, td_comm *comm, const td_engine *engine, const 
     return status;
 }
 
-/* O5 over several shards and steps, clipped in the first and last, not in the second. */
+/* O5 and O4 over several shards and steps, clipped in the first and last, not in the second; padding, where there is
+ * any, is NaN, and in no norm. */
 static double sometimes_large(int64_t k, int t) {
     return (t == 2 ? 0x1p-6 : 1) * (double)(k % 5 - 2);
 }
@@ -194,7 +195,9 @@ static td_status clip_often(td_case *c, td_comm *comm, const td_engine *engine, 
         sometimes_large,
         {{0, 0, 0, 0}}};
     pair p;
-    td_status status = follow(&p, c, comm, engine, variant, dtype, &f, err);
+    td_adam_padding padding;
+    td_adam_padding_open(&padding, comm, engine, td_toy_19);
+    td_status status = follow(&p, c, &padding.comm, engine, variant, dtype, &f, err);
     if (!status) td_toy_close(&p.toy);
     return status;
 }

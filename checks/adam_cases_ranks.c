@@ -200,7 +200,9 @@ static td_status many_steps(td_case *c, td_comm *comm, const td_engine *engine, 
         status = td_adam_compare_bits(c, &w.toy, &w.alone, err);
         if (!status) status = td_adam_compare_truth(c, &w.toy, &truth, err);
     }
-    if (!c->failed) snprintf(c->note, sizeof c->note, "%d steps", c->steps);
+    if (!c->failed)
+        snprintf(c->note, sizeof c->note, "%d steps%s", c->steps,
+                 dtype == TD_F64 && c->steps > 3 ? ", 3 in double" : "");
     close_twins(&w);
     return status;
 }

@@ -48,12 +48,19 @@ static td_status run_case(const td_ddp_trial *trial, const td_ddp_case *c, int e
 }
 
 td_status td_ddp_cases(const td_ddp_trial *trial, const td_case_report *report, td_error *err) {
-    (void)err;
-    const td_ddp_case *const lists[] = {td_ddp_sum_cases, td_ddp_protocol_cases, td_ddp_model_cases};
+    const td_ddp_case *const lists[] = {td_ddp_token_cases, td_ddp_sum_cases, td_ddp_protocol_cases,
+                                        td_ddp_model_cases};
     td_error lost = {0};
     int matter = caps_matter(trial);
+    const char *last = NULL; /* case that was run, where ranks got out of step */
+    int not_run = 0;
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
         for (const td_ddp_case *c = lists[l]; c->name; c++)
-            if (run_case(trial, c, c->every_cap && matter, report, &lost)) return TD_OK;
-    return TD_OK;
+            if (last)
+                not_run++;
+            else if (run_case(trial, c, c->every_cap && matter, report, &lost))
+                last = c->name;
+    if (!last) return TD_OK;
+    if (report->stopped) report->stopped(report->context, last, trial->way->name, not_run);
+    return td_fail(err, TD_WRONG, "stopped after %s, %s: %s", last, trial->way->name, lost.message);
 }

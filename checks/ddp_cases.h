@@ -22,7 +22,8 @@ typedef struct td_ddp_trial {
 
 /* Collective. Reports one row a case, the same on every rank: bit for bit where sums are exactly representable, else
  * within derived bounds, with the worst over caps of one element, 1 KiB, 1 MiB and without end. Once a collective has
- * failed ranks are no longer in step: that case is FAIL and the last. Returns TD_OK whatever the verdicts. */
+ * failed ranks are no longer in step: that case is FAIL and the last, report->stopped is called, and TD_WRONG returned.
+ * Else TD_OK whatever the verdicts. */
 td_status td_ddp_cases(const td_ddp_trial *trial, const td_case_report *report, td_error *err);
 
 #endif

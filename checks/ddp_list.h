@@ -14,6 +14,6 @@ typedef struct td_ddp_case {
 } td_ddp_case;
 
 /* Ended by a NULL name. */
-extern const td_ddp_case td_ddp_sum_cases[], td_ddp_protocol_cases[], td_ddp_model_cases[];
+extern const td_ddp_case td_ddp_token_cases[], td_ddp_sum_cases[], td_ddp_protocol_cases[], td_ddp_model_cases[];
 
 #endif

@@ -12,6 +12,8 @@ typedef struct td_case_report {
     void (*row)(void *context, const char *name, const char *variant, const char *verdict, double err_over_tol,
                 const char *note);
     int steps; /* of the case that takes many; 0 = 100 */
+    /* Called once if ranks are no longer in step after this case: so many more were not run. NULL: nobody is told. */
+    void (*stopped)(void *context, const char *name, const char *variant, int not_run);
 } td_case_report;
 
 /* What one rank found in a case. Zero at first: nothing wrong. */

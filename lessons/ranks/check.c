@@ -25,8 +25,14 @@ typedef struct listener {
     td_comm *comm;
     td_record *rows;
     int failed;
-    char first[224]; /* failure */
+    char first[224];   /* failure */
+    char stopped[192]; /* after which case, and how many were not run; "": all were */
 } listener;
+
+static void stopped(void *context, const char *name, const char *variant, int not_run) {
+    listener *l = context;
+    snprintf(l->stopped, sizeof l->stopped, "; stopped after %s, %s: %d more not run", name, variant, not_run);
+}
 
 static void row(void *context, const char *name, const char *variant, const char *verdict, double err_over_tol,
                 const char *note) {
@@ -55,7 +61,11 @@ static td_status run_all(td_world *world, int64_t large, const td_case_report *r
         const td_ddp_way way = td_ddp_right_way(td_ddp_schemes[s]);
         status = run_way(world, &way, large, report, err);
     }
-    return status ? status : td_adam_cases(world->comm, &world->engine, report, err);
+    if (!status) return td_adam_cases(world->comm, &world->engine, report, err);
+    listener *l = report->context;
+    size_t at = strlen(l->stopped);
+    snprintf(l->stopped + at, sizeof l->stopped - at, " of this scheme, nor anything after it");
+    return status;
 }
 
 static td_status find_way(const char *name, td_ddp_way *way, td_error *err) {
@@ -90,14 +100,14 @@ static td_status show(const td_arguments *arguments, const td_world *world, cons
     td_record_print(l->rows, headings, stdout);
     td_status status = td_record_write_csv(l->rows, out, err);
     if (status == TD_OK)
-        printf("\n%d cases on %d ranks over %s, %d failed; %s\n", td_record_rows(l->rows), world->comm->ranks,
-               world->comm->name, l->failed, out);
+        printf("\n%d cases on %d ranks over %s, %d failed%s; %s\n", td_record_rows(l->rows), world->comm->ranks,
+               world->comm->name, l->failed, l->stopped, out);
     return status;
 }
 
 static td_status run(const td_arguments *arguments, td_world *world, td_error *err) {
     listener l = {.comm = world->comm, .rows = td_record_new()};
-    td_case_report report = {&l, row, 0};
+    td_case_report report = {&l, row, 0, stopped};
     int64_t large, steps = 0;
     int one;
     td_status status = td_argument_sizes(arguments, "large", 4, INT64_C(1) << 30, &large, 1, &one, err);
@@ -109,11 +119,12 @@ static td_status run(const td_arguments *arguments, td_world *world, td_error *e
     if (!status && !l.rows) status = td_fail(err, TD_NO_MEMORY, "no memory for rows");
     if (!status && world->comm->rank == 0) status = td_file_probe(td_argument_text(arguments, "out"), err);
     if (!status) status = all ? run_all(world, large, &report, err) : run_way(world, &way, large, &report, err);
-    if (status == TD_WRONG && l.failed) status = TD_OK; /* what failed stands in the table, shown before it is told */
+    if (status && (l.failed || l.stopped[0]))
+        status = TD_OK; /* what failed stands in the table, shown before it is told */
     if (!status) status = show(arguments, world, &l, err);
     if (!status && l.failed)
-        status =
-            td_fail(err, TD_WRONG, "%d of %d cases failed, the first: %s", l.failed, td_record_rows(l.rows), l.first);
+        status = td_fail(err, TD_WRONG, "%d of %d cases failed%s; the first: %s", l.failed, td_record_rows(l.rows),
+                         l.stopped, l.first);
     td_record_delete(l.rows);
     return status;
 }

@@ -41,8 +41,9 @@ static td_status run_cases(void *context, td_comm *comm, td_error *err) {
     td_allocator allocator = td_memory_allocator(memory);
     td_engine engine = td_cpu_engine(&allocator);
     td_ddp_trial trial = {comm, &engine, r->way, r->model, 1 << 18, 0.02};
-    td_case_report report = {&r->seen[comm->rank], row, 0};
+    td_case_report report = {&r->seen[comm->rank], row, 0, NULL};
     td_status status = td_ddp_cases(&trial, &report, err);
+    if (r->way->mistake && status == TD_WRONG) status = TD_OK; /* ranks out of step: its case is FAIL */
     int64_t left = td_memory_delete(memory);
     return status || left == 0 || r->way->mistake ? status : td_fail(err, TD_WRONG, "%d blocks left", (int)left);
 }
@@ -61,9 +62,9 @@ static void must_pass(const td_ddp_scheme *scheme, int ranks) {
         cr_expect_str_eq(r.seen[k].failed, "", "%s, rank %d of %d: %s %s", way.name, k, ranks, r.seen[k].failed,
                          r.seen[k].note);
         int other_order = ranks > 2 && scheme == &td_ddp_flat; /* D8 same bits */
-        cr_expect_eq(r.seen[k].rows, 22);
-        cr_expect_eq(r.seen[k].skipped, (ranks == 1) + other_order);
-        cr_expect_eq(r.seen[k].passed + r.seen[k].skipped, 22);
+        cr_expect_eq(r.seen[k].rows, 23);
+        cr_expect_eq(r.seen[k].skipped, 2 * (ranks == 1) + other_order);
+        cr_expect_eq(r.seen[k].passed + r.seen[k].skipped, 23);
     }
 }
 
@@ -141,7 +142,7 @@ Test(ddp_cases, the_gpu_s_sources_pass_as_one_rank) {
     cr_assert_eq(td_comm_alone(&comm, TD_CPU, &err), TD_OK);
     cr_assert_eq(td_emulated_engine(&engine, NULL, &err), TD_OK, "%s", err.message);
     td_ddp_trial trial = {comm, &engine, &way, td_emulated_model, 1 << 12, 0};
-    td_case_report report = {&s, row, 0};
+    td_case_report report = {&s, row, 0, NULL};
     cr_assert_eq(td_ddp_cases(&trial, &report, &err), TD_OK);
     cr_expect_str_eq(s.failed, "", "%s %s", s.failed, s.note);
     cr_expect_eq(s.passed, 21);

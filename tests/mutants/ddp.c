@@ -174,7 +174,7 @@ const td_ddp_mutant td_ddp_mutants[] = {
     {{"16-bit sums", "", plan_each, NULL, finish_narrow}, 4, "D7 16 bits"},
     {{"a parameter frozen on one rank", "", plan_with_frozen, start_ready, start_rest}, 2, "plans differ"},
     {{"another dtype on one rank", "", plan_narrow, start_ready, start_rest}, 2, "plans differ"},
-    {{"other caps on one rank", "", plan_least_caps, start_ready, start_rest}, 2, "plans differ"},
+    {{"other caps on one rank", "", plan_least_caps, start_ready, start_rest}, 2, "caps differ"},
     {{"started at the first of its parameters", "", plan_caps, start_early, start_rest}, 2, "D6 accumulated"},
     {{"bucketed", "a quarter above the cap", plan_overfull, start_ready, start_rest}, 1, "D4 caps"},
     {{"in flight unseen", "", plan_caps, start_unseen, finish_unseen}, 2, "D5 refilled"},

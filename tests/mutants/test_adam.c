@@ -92,11 +92,19 @@ static td_status wrong_look(const td_slice *slices, int n, td_dtype dtype, int *
     return TD_OK;
 }
 
+static _Thread_local const char *shard, *shard_end; /* of the last chunk, on this rank, with its padding */
+
 static td_status wrong_squares(const td_slice *slices, int n, td_dtype dtype, double *sum, td_error *err) {
     td_allocator allocator = td_plain_allocator();
     if (now == LAST_SLICE_NOT_IN_NORM && n) n--;
     td_status status = td_cpu_engine(&allocator).sum_of_squares(slices, n, dtype, sum, err);
-    if (now == PADDING_IN_NORM) *sum += 1; /* of an element that was left there */
+    const char *end = n ? (const char *)slices[n - 1].data + (size_t)slices[n - 1].count * td_dtype_size(dtype) : NULL;
+    if (now == PADDING_IN_NORM && !status && end > shard && end < shard_end) {
+        const td_slice padding = {(void *)end, (shard_end - end) / (int64_t)td_dtype_size(dtype)};
+        double more;
+        status = td_cpu_engine(&allocator).sum_of_squares(&padding, 1, dtype, &more, err);
+        *sum += more;
+    }
     return status;
 }
 
@@ -114,6 +122,9 @@ static td_status wrong_start(td_comm *comm, const td_call *call, td_work **work,
     td_comm *right = comm->state;
     td_call changed = *call;
     *work = NULL; /* awaited, that is nothing */
+    if (call->what == TD_REDUCE_SCATTER)
+        shard = call->out, shard_end = shard + (size_t)call->count * td_dtype_size(call->dtype);
+    if (call->what == TD_ALL_GATHER) shard = shard_end = NULL; /* the next step's may be elsewhere */
     if (now == NOT_BROADCAST && call->what == TD_BROADCAST && !strncmp(call->label, "toy", 3)) return TD_OK;
     if (now == NOT_GATHERED && call->what == TD_ALL_GATHER) return TD_OK;
     if (now == NOT_REDUCED && call->what == TD_REDUCE_SCATTER) return TD_OK;
@@ -141,7 +152,7 @@ static td_status wrong_cases(void *context, td_comm *comm, td_error *err) {
     td_comm wrong = *comm;
     wrong.state = comm, wrong.host = &wrong, wrong.start = wrong_start, wrong.await = wrong_await;
     const td_engine engine = wrong_engine();
-    const td_case_report report = {comm->rank == 0 ? context : nobody, note_row, 0};
+    const td_case_report report = {comm->rank == 0 ? context : nobody, note_row, 0, NULL};
     return td_adam_cases(&wrong, &engine, &report, err);
 }
 
@@ -160,7 +171,9 @@ static const struct {
     {ONE_GROUP, "one rate for all groups", {"O6 groups and their rates", NULL}},
     {FEW_BITS, "gradients of 8 bits", {"many steps", "many steps, full", NULL}},
     {NAN_ACCEPTED, "NaN accepted", {"not finite on one rank, full", "not finite on one rank, flat", NULL}},
-    {PADDING_IN_NORM, "padding in the norm", {"O5 clip by the global norm, flat", "O5 clip in some steps, flat", NULL}},
+    {PADDING_IN_NORM,
+     "padding in the norm",
+     {"O5 clip in some steps, flat", "O5 clip in some steps, flat, in chunks", "O5 clip in some steps, flat, apart"}},
     {LAST_SLICE_NOT_IN_NORM, "a slice not in the norm", {"O5 clip by the global norm", "O5 clip in some steps", NULL}},
     {NOT_BROADCAST, "no broadcast", {"O7 values sent, by parameter", "many steps, by parameter", NULL}},
     {NOT_GATHERED,

@@ -23,7 +23,7 @@ static td_status all_cases(void *context, td_comm *comm, td_error *err) {
     rows nobody = {0, 0, ""};
     td_allocator allocator = td_plain_allocator();
     td_engine engine = td_cpu_engine(&allocator);
-    const td_case_report report = {comm->rank == 0 ? context : &nobody, row, 0};
+    const td_case_report report = {comm->rank == 0 ? context : &nobody, row, 0, NULL};
     return td_adam_cases(comm, &engine, &report, err);
 }
 
