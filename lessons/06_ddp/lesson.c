@@ -13,7 +13,7 @@ static const td_option options[] = {
     {"t", "16", "integer, 2 to 256", "bytes in a sample, where results are compared"},
     {"layers", "2", "integer, 1 to 16", "blocks of the model there"},
     {"h", "4", "integer, 1 to 64, dividing C", "attention heads"},
-    {"c", "32", "integer, 1 to 1024", "width of the model there"},
+    {"c", "32", "integer, 16 to 1024", "width of the model there: narrower ones magnify rounding too much"},
     {"steps", "5", "integer, 1 to 100", "steps beside one process"},
     {"seed", "1", "integer, 0 or more", "seed of values, samples and dropout; picks the drill's fault"},
     {"alpha", "500us", "0 to 1 s: 50us, 1ms", "simulated link: latency of a message"},
@@ -24,7 +24,7 @@ static const td_option options[] = {
     {"time-b", "8", "integer, 1 to 64", "samples a rank, where time is measured"},
     {"time-t", "64", "integer, 2 to 256", "bytes in a sample there"},
     {"time-layers", "4", "integer, 1 to 16", "blocks of the model there"},
-    {"time-c", "128", "integer, 1 to 1024", "width of the model there"},
+    {"time-c", "128", "integer, 16 to 1024", "width of the model there"},
     {"node", "8", "1, 2, 4 … 64", "the model: ranks in a node"},
     {"node-alpha", "3us", "0 to 1 s", "the model: latency in a node"},
     {"node-beta", "300GB/s", "bytes a second", "the model: bandwidth in a node"},
@@ -47,10 +47,10 @@ static td_status check_ranks(const td_arguments *a, td_lesson_6 *lesson, td_erro
     static const struct {
         const char *name;
         int64_t low, high;
-    } integer[] = {{"b", 1, 64},           {"t", 2, 256},       {"layers", 1, 16}, {"steps", 1, 100},
-                   {"seed", 0, INT64_MAX}, {"rounds", 1, 31},   {"time-b", 1, 64}, {"time-t", 2, 256},
-                   {"time-layers", 1, 16}, {"time-c", 1, 1024}, {"ranks", 1, 8},   {"h", 1, 64},
-                   {"c", 1, 1024}};
+    } integer[] = {{"b", 1, 64},           {"t", 2, 256},        {"layers", 1, 16}, {"steps", 1, 100},
+                   {"seed", 0, INT64_MAX}, {"rounds", 1, 31},    {"time-b", 1, 64}, {"time-t", 2, 256},
+                   {"time-layers", 1, 16}, {"time-c", 16, 1024}, {"ranks", 1, 8},   {"h", 1, 64},
+                   {"c", 16, 1024}};
     int64_t sizes[8], heads, C, time_C;
     int count;
     td_status status = TD_OK;
@@ -61,8 +61,8 @@ static td_status check_ranks(const td_arguments *a, td_lesson_6 *lesson, td_erro
     if (!status) status = td_argument_sizes(a, "caps", 1, 1 << 30, sizes, 8, &count, err);
     if (!status) status = td_argument_int(a, "ranks", 1, 8, &lesson->ranks, err);
     if (!status) status = td_argument_int(a, "h", 1, 64, &heads, err);
-    if (!status) status = td_argument_int(a, "c", 1, 1024, &C, err);
-    if (!status) status = td_argument_int(a, "time-c", 1, 1024, &time_C, err);
+    if (!status) status = td_argument_int(a, "c", 16, 1024, &C, err);
+    if (!status) status = td_argument_int(a, "time-c", 16, 1024, &time_C, err);
     if (status) return status;
     if (C % heads || C / heads > 256)
         return td_fail(err, TD_BAD_PARAM, "H=%lld: must divide C=%lld into heads of at most 256", (long long)heads,

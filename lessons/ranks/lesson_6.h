@@ -25,7 +25,7 @@ typedef struct td_lesson_6_scene {
 #define TD_LESSON_6_OPTIONS                                                                                            \
     {"b", "8", "integer, 1 to 64", "samples a rank"}, {"t", "16", "integer, 2 to 256", "bytes in a sample"},           \
         {"layers", "2", "integer, 1 to 16", "blocks of the model"}, {"h", "4", "integer, 1 to 64", "attention heads"}, \
-        {"c", "32", "integer, 1 to 1024", "width of the model"}, {"seed", "1", "integer, 0 or more", "seed"}, {        \
+        {"c", "32", "integer, 16 to 1024", "width of the model"}, {"seed", "1", "integer, 0 or more", "seed"}, {       \
         "csv", NULL, "a file", "where the results go"                                                                  \
     }
 

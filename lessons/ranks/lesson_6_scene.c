@@ -32,7 +32,7 @@ static td_status read_options(td_lesson_6_scene *scene, const td_arguments *argu
     if ((status = td_argument_int(arguments, "t", 2, 256, &c->T_max, err))) return status;
     if ((status = td_argument_int(arguments, "layers", 1, 16, &c->layers, err))) return status;
     if ((status = td_argument_int(arguments, "h", 1, 64, &c->heads, err))) return status;
-    if ((status = td_argument_int(arguments, "c", 1, 1024, &c->C, err))) return status;
+    if ((status = td_argument_int(arguments, "c", 16, 1024, &c->C, err))) return status;
     if ((status = td_argument_int(arguments, "seed", 0, INT64_MAX, &seed, err))) return status;
     scene->seed = (uint64_t)seed;
     if (scene->world->engine.backend != TD_CPU)

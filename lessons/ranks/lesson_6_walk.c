@@ -32,6 +32,7 @@ enum { WHOLE = 0, PART, TRIAL, WALKS = TRIAL + TD_LESSON_6_TRIALS };
 typedef struct path_of_one {
     td_lesson_6_batch batch[2];
     double *at[WALKS], *start, *gradient, *jittered;
+    double deviation; /* of the loss, the largest that any step so far has shown: rounding does not wear off */
 } path_of_one;
 
 static td_status path_new(const td_lesson_6_scene *scene, path_of_one *path, td_error *err) {
@@ -76,13 +77,15 @@ static td_status walk_step(const td_lesson_6_scene *scene, path_of_one *path, in
 
 static td_status path_step(const td_lesson_6_scene *scene, path_of_one *path, int64_t step, double ranks_loss,
                            const double *values, td_record *record, td_error *err) {
-    double loss[WALKS], jitter = 0;
+    double loss[WALKS];
     td_status status = TD_OK;
     for (int b = WHOLE; b <= PART && !status; b++) status = td_lesson_6_draw(scene, step, 0, 0, &path->batch[b], err);
     for (int w = 0; w < WALKS && !status; w++) status = walk_step(scene, path, w, &loss[w], err);
     if (status) return status;
-    for (int w = TRIAL; w < WALKS; w++) jitter = fmax(jitter, fabs(loss[w] - loss[WHOLE]));
-    double ratio = fabs(ranks_loss - loss[WHOLE]) / (TD_LESSON_6_LAMBDA * jitter),
+    for (int w = TRIAL; w < WALKS; w++) path->deviation = fmax(path->deviation, fabs(loss[w] - loss[WHOLE]));
+    /* and each token's loss is rounded once more where it is stored; their mean takes the root of their number off */
+    double stored = td_unit_roundoff(TD_F32) * loss[WHOLE] / sqrt((double)path->batch[WHOLE].counted),
+           ratio = fabs(ranks_loss - loss[WHOLE]) / (TD_LESSON_6_LAMBDA * (path->deviation + stored)),
            way = distance(path->at[WHOLE], path->start, scene->count);
     td_record_row(record);
     td_record_text(record, "part", "walk");

@@ -159,13 +159,19 @@ Test(lesson_6, the_model_is_that_by_hand) {
 }
 
 Test(lesson_6, refuses_bad_parameters_in_one_line) {
-    static char *const bad[][2] = {
-        {"RANKS=0", "RANKS=0: must be"},       {"RANKS=9", "RANKS=9: must be"},
-        {"SCHEME=fast", "SCHEME=fast: must"},  {"ALPHA=fast", "ALPHA=fast: must be"},
-        {"BETA=-1", "BETA=-1: must be"},       {"BETA=0", "BETA"},
-        {"CAP=0", "CAP=0: must be a size, 1"}, {"CAPS=1KiB,,2KiB", "CAPS=1KiB,,2KiB: must be 1 to 8 sizes"},
-        {"NODE=3", "NODE=3: must be one of"},  {"H=3", "H=3: must divide C=32"},
-        {"SEED=-1", "SEED=-1: must be"},       {"TIME_C=6", "TIME_C=6: must be"}};
+    static char *const bad[][2] = {{"RANKS=0", "RANKS=0: must be"},
+                                   {"RANKS=9", "RANKS=9: must be"},
+                                   {"SCHEME=fast", "SCHEME=fast: must"},
+                                   {"ALPHA=fast", "ALPHA=fast: must be"},
+                                   {"BETA=-1", "BETA=-1: must be"},
+                                   {"BETA=0", "BETA"},
+                                   {"CAP=0", "CAP=0: must be a size, 1"},
+                                   {"CAPS=1KiB,,2KiB", "CAPS=1KiB,,2KiB: must be 1 to 8 sizes"},
+                                   {"NODE=3", "NODE=3: must be one of"},
+                                   {"H=3", "H=3: must divide C=32"},
+                                   {"C=15", "C=15: must be an integer from 16 to 1024"},
+                                   {"SEED=-1", "SEED=-1: must be"},
+                                   {"TIME_C=6", "TIME_C=6: must be"}};
     char folder[64], out[96];
     support_folder(folder);
     support_result r;

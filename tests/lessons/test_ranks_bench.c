@@ -106,6 +106,7 @@ Test(ranks_bench, bad_parameters_are_refused_in_one_line) {
         {"SCHEMES=naive,fast", 2, "SCHEMES=naive,fast: must be"},
         {"SCHEMES=", 2, "schemes: its value is missing"},
         {"LAYERS=0", 2, "LAYERS=0: must be"},
+        {"VOCAB=1", 2, "VOCAB=1: must be an integer from 2"}, /* no gradient differs from 0 */
         {"HEADS=5", 2, "heads = 5"},
         {"STEPS=0", 2, "STEPS=0: must be"},
         {"PRODUCTS=bf16", 2, "PRODUCTS=bf16: CPU ranks compute in f32"},
