@@ -1,8 +1,10 @@
 /* make lesson-6: data parallelism. The text is in lesson.md; the schemes are in cpu_ref/ddp, the ranks' part in
  * lessons/ranks. */
 #include "../../checks/ceilings.h"
+#include "../../cpu_ref/comm/wait_limit.h"
 #include "../ranks/lesson_6.h"
 #include "../ranks/world.h"
+#include "../started.h"
 #include "lesson_6.h"
 #include <string.h>
 
@@ -94,7 +96,9 @@ static td_status read_model(const td_arguments *a, td_lesson_6 *lesson, td_error
 
 static td_status read_options(const td_arguments *a, td_lesson_6 *lesson, td_error *err) {
     lesson->arguments = a;
-    td_status status = check_ranks(a, lesson, err);
+    double hang;
+    td_status status = td_wait_limit(&hang, err);
+    if (!status) status = check_ranks(a, lesson, err);
     if (!status) status = td_argument_link(a, "alpha", "beta", &lesson->link, err);
     return status ? status : read_model(a, lesson, err);
 }
@@ -166,29 +170,34 @@ static td_status run_parts(td_lesson_6 *lesson, td_error *err) {
     return status;
 }
 
-static td_status run(const td_arguments *arguments, td_error *err) {
-    td_lesson_6 lesson;
-    memset(&lesson, 0, sizeof lesson);
-    td_status status = read_options(arguments, &lesson, err);
-    if (status) return status;
-    header(&lesson);
+static td_status show(td_lesson_6 *lesson, td_error *err) {
+    header(lesson);
     int chosen =
         td_lesson_predict("Backward takes 50 ms. Its gradients, of 54 parameters, need 35 ms on the link, and each "
                           "all-reduce 1 ms more. Which step ends first?",
                           choices, sizeof choices / sizeof *choices);
     td_lesson_text(6, "Why");
-    status = run_parts(&lesson, err);
-    if (!status) {
-        answer(&lesson, chosen);
-        if (lesson.drill[0]) {
-            td_lesson_section("The drill's answer");
-            td_lesson_say("%s", lesson.drill);
-        }
-        td_lesson_text(6, "What it means");
-        td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
-        td_lesson_text(6, "Next");
-        if (lesson.failed) status = td_fail(err, TD_WRONG, "%d verdict(s) FAIL: see the tables above", lesson.failed);
+    td_status status = run_parts(lesson, err);
+    if (status) return status;
+    answer(lesson, chosen);
+    if (lesson->drill[0]) {
+        td_lesson_section("The drill's answer");
+        td_lesson_say("%s", lesson->drill);
     }
+    td_lesson_text(6, "What it means");
+    td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
+    td_lesson_text(6, "Next");
+    if (lesson->failed) return td_fail(err, TD_WRONG, "%d verdict(s) FAIL: see the tables above", lesson->failed);
+    return TD_OK;
+}
+
+static td_status run(const td_arguments *arguments, td_error *err) {
+    td_lesson_6 lesson;
+    memset(&lesson, 0, sizeof lesson);
+    td_status status = read_options(arguments, &lesson, err);
+    if (!status) status = td_started_folder(arguments, 6, lesson.folder, err);
+    if (!status) status = show(&lesson, err);
+    if (lesson.folder[0]) td_started_remove(lesson.folder);
     td_record_delete(lesson.times);
     return status;
 }

@@ -5,9 +5,11 @@
 #include "../../checks/record.h"
 #include "../lesson.h"
 #include "tandem/link.h"
+#include <limits.h>
 
 typedef struct td_lesson_6 {
     const td_arguments *arguments;
+    char folder[PATH_MAX]; /* where ranks leave what they found (started.h) */
     int64_t ranks;
     td_link link; /* simulated between the ranks; 0, 0: none */
     /* The machine that the model is carried to. */
@@ -22,11 +24,11 @@ typedef struct td_lesson_6 {
 
 /* ranks.c: `task` on the lesson's ranks, with those of its options that the lesson has too, and `more`, "NAME=value"
  * each, ended by NULL; its file <name>.csv is read into *out. Where ranks cannot be started, a line says SKIP and why,
- * and *out is NULL, with TD_OK. A run that fails is TD_WRONG, with what it said. */
+ * and *out is NULL, with TD_OK. A run that fails is told as started.h says. */
 td_status td_lesson_6_run(td_lesson_6 *lesson, const char *task, const char *const *options, const char *const *more,
                           const char *name, td_record **out, td_error *err);
 /* The same for a run that must fail, within `hang` seconds of waiting: what it says on stderr, to be freed; NULL after
- * SKIP. */
+ * SKIP. Failing in another way than by a check is an error. */
 td_status td_lesson_6_run_to_fail(td_lesson_6 *lesson, const char *task, const char *const *more, const char *hang,
                                   char **said, int *exit_status, double *seconds, td_error *err);
 /* The rows whose column `part` is this, each column but that; the caller deletes it. */

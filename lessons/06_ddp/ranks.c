@@ -1,12 +1,13 @@
 /* Ranks, started from the lesson, and what they leave. */
-#include "../../checks/launch.h"
+#include "../commands.h"
+#include "../started.h"
 #include "lesson_6.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST = 24, LENGTH = PATH_MAX + 32 };
+enum { MOST = 24, LENGTH = PATH_MAX + 128 };
 static const double LIMIT = 120; /* seconds, many times what the defaults take */
 
 /* "TASK", "NAME=value" …, NULL. */
@@ -52,39 +53,46 @@ static int launch(td_lesson_6 *lesson, const words *w, td_launched *launched, td
     return 0;
 }
 
-/* The first line that a failed run wrote on stderr. */
 static td_status failed(const char *task, const td_launched *launched, td_error *err) {
-    const char *text = launched->err ? launched->err : "";
-    if (launched->timed_out)
-        return td_fail(err, TD_WRONG,
-                       "%s: not done after %g s: lower C, T, B, LAYERS, STEPS; where time is measured, TIME_C, TIME_T, "
-                       "TIME_B, ROUNDS, CAPS, or ALPHA",
-                       task, LIMIT);
-    return td_fail(err, TD_WRONG, "%s: exit %d: %.*s", task, launched->status, (int)strcspn(text, "\n"), text);
+    return td_started_failed(launched, task, LIMIT,
+                             ": lower C, T, B, LAYERS, STEPS; where time is measured, TIME_C, TIME_T, TIME_B, ROUNDS, "
+                             "CAPS, or ALPHA",
+                             err);
 }
 
 td_status td_lesson_6_run(td_lesson_6 *lesson, const char *task, const char *const *options, const char *const *more,
                           const char *name, td_record **out, td_error *err) {
     words *w = calloc(1, sizeof *w);
     td_launched launched;
-    char csv[PATH_MAX], file[64];
+    td_status status;
+    char csv[PATH_MAX + 80], file[64];
     *out = NULL;
     if (!w) return td_fail(err, TD_NO_MEMORY, "no memory for a command line");
     snprintf(file, sizeof file, "%s.csv", name);
-    td_status status = td_lesson_path(lesson->arguments, 6, file, csv, sizeof csv, err);
-    if (!status) {
-        add(w, task, NULL);
-        for (; options && *options; options++) add(w, *options, td_argument_text(lesson->arguments, *options));
-        add_all(w, more);
-        add(w, "csv", csv);
-        if (launch(lesson, w, &launched, &status, err)) {
-            status = launched.status || launched.timed_out ? failed(task, &launched, err)
-                                                           : td_record_read_csv(out, csv, err);
-            td_launched_free(&launched);
-        }
+    snprintf(csv, sizeof csv, "%s/%s", lesson->folder, file);
+    add(w, task, NULL);
+    for (; options && *options; options++) add(w, *options, td_argument_text(lesson->arguments, *options));
+    add_all(w, more);
+    add(w, "csv", csv);
+    if (launch(lesson, w, &launched, &status, err)) {
+        status = launched.status || launched.timed_out ? failed(task, &launched, err)
+                                                       : td_started_read(lesson->folder, file, task, out, err);
+        td_launched_free(&launched);
     }
     free(w);
     return status;
+}
+
+/* The learner's own TANDEM_HANG is there again afterwards. */
+static int launch_with_hang(td_lesson_6 *lesson, const words *w, const char *hang, td_launched *launched,
+                            td_status *status, td_error *err) {
+    const char *given = getenv("TANDEM_HANG");
+    char own[64];
+    snprintf(own, sizeof own, "%s", given ? given : "");
+    setenv("TANDEM_HANG", hang, 1);
+    int ran = launch(lesson, w, launched, status, err);
+    setenv("TANDEM_HANG", own, 1); /* empty is as good as none */
+    return ran;
 }
 
 td_status td_lesson_6_run_to_fail(td_lesson_6 *lesson, const char *task, const char *const *more, const char *hang,
@@ -96,15 +104,15 @@ td_status td_lesson_6_run_to_fail(td_lesson_6 *lesson, const char *task, const c
     if (!w) return td_fail(err, TD_NO_MEMORY, "no memory for a command line");
     add(w, task, NULL);
     add_all(w, more);
-    setenv("TANDEM_HANG", hang, 1);
-    if (launch(lesson, w, &launched, &status, err)) {
-        *said = strdup(launched.err ? launched.err : "");
+    if (launch_with_hang(lesson, w, hang, &launched, &status, err)) {
         *exit_status = launched.timed_out ? -1 : launched.status;
         *seconds = launched.seconds;
+        if (*exit_status > TD_EXIT_WRONG)
+            status = failed(task, &launched, err); /* not the failure that was asked for */
+        else if (!(*said = strdup(launched.err ? launched.err : "")))
+            status = td_fail(err, TD_NO_MEMORY, "no memory for what the ranks said");
         td_launched_free(&launched);
-        if (!*said) status = td_fail(err, TD_NO_MEMORY, "no memory for what the ranks said");
     }
-    unsetenv("TANDEM_HANG");
     free(w);
     return status;
 }

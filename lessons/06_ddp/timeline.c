@@ -1,13 +1,14 @@
 /* The four schemes on the clock, beside the schedule. */
+#include "../started.h"
 #include "lesson_6.h"
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
 /* The task's other file, stamped and drawn. */
-static td_status draw_timeline(td_lesson_6 *lesson, const char *csv, td_error *err) {
+static td_status draw_timeline(td_lesson_6 *lesson, td_error *err) {
     td_record *pieces;
-    td_status status = td_record_read_csv(&pieces, csv, err);
+    td_status status = td_started_read(lesson->folder, "ddp_timeline.csv", "lesson-6-time", &pieces, err);
     if (status) return status;
     status = td_lesson_plot(lesson->arguments, 6, pieces, "ddp_timeline", "ddp_timeline", err);
     td_record_delete(pieces);
@@ -102,22 +103,20 @@ static td_status show(td_lesson_6 *lesson, td_error *err) {
 
 td_status td_lesson_6_show_timeline(td_lesson_6 *lesson, td_error *err) {
     static const char *const options[] = {"scheme", "seed", "cap", "caps", "alpha", "beta", "rounds", NULL};
-    char csv[PATH_MAX], line[PATH_MAX + 16], b[32], t[32], layers[40], c[32];
+    char line[PATH_MAX + 32], b[32], t[32], layers[40], c[32];
     const td_arguments *a = lesson->arguments;
     td_lesson_text(6, "When to send");
-    td_status status = td_lesson_path(a, 6, "ddp_timeline.csv", csv, sizeof csv, err);
-    if (status) return status;
-    snprintf(line, sizeof line, "timeline=%s", csv);
+    snprintf(line, sizeof line, "timeline=%s/ddp_timeline.csv", lesson->folder);
     snprintf(b, sizeof b, "b=%s", td_argument_text(a, "time-b")),
         snprintf(t, sizeof t, "t=%s", td_argument_text(a, "time-t"));
     snprintf(layers, sizeof layers, "layers=%s", td_argument_text(a, "time-layers"));
     snprintf(c, sizeof c, "c=%s", td_argument_text(a, "time-c"));
     const char *const more[] = {line, b, t, layers, c, NULL};
-    status = td_lesson_6_run(lesson, "lesson-6-time", options, more, "ddp_times", &lesson->times, err);
+    td_status status = td_lesson_6_run(lesson, "lesson-6-time", options, more, "ddp_times", &lesson->times, err);
     if (status || !lesson->times) return status;
     status = show(lesson, err);
     if (!status) status = td_lesson_save(a, 6, lesson->times, "ddp_times", err);
-    if (!status) status = draw_timeline(lesson, csv, err);
+    if (!status) status = draw_timeline(lesson, err);
     if (!status && lesson->ranks > 1) td_lesson_text(6, "What the time line says");
     return status;
 }

@@ -1,6 +1,8 @@
 /* make lesson-7: Adam's states, whole on every rank or divided. The text is in lesson.md; ranks run lessons/ranks. */
 #include "../../checks/ceilings.h"
+#include "../../cpu_ref/comm/wait_limit.h"
 #include "../recorded.h"
+#include "../started.h"
 #include "lesson_7.h"
 #include <stdlib.h>
 #include <string.h>
@@ -165,8 +167,12 @@ static td_status show(td_lesson_7 *lesson, td_error *err) {
 static td_status run(const td_arguments *arguments, td_error *err) {
     td_lesson_7 lesson;
     memset(&lesson, 0, sizeof lesson);
-    td_status status = read_options(arguments, &lesson, err);
+    double hang;
+    td_status status = td_wait_limit(&hang, err);
+    if (!status) status = read_options(arguments, &lesson, err);
+    if (!status) status = td_started_folder(arguments, 7, lesson.folder, err);
     if (!status) status = show(&lesson, err);
+    if (lesson.folder[0]) td_started_remove(lesson.folder);
     free(lesson.loss), free(lesson.spread);
     return status;
 }

@@ -6,11 +6,13 @@
 #include "tandem/adam.h"
 #include "tandem/link.h"
 #include "tandem/model.h"
+#include <limits.h>
 
 enum { TD_LESSON_7_PLANS = 3, TD_LESSON_7_NUMBERS = 8 };
 
 typedef struct td_lesson_7 {
     const td_arguments *arguments;
+    char folder[PATH_MAX]; /* where ranks leave what they found, and checkpoints (started.h) */
     td_gpt_config config;
     int64_t ranks, B, steps;            /* B: sequences of the global batch */
     int64_t N[TD_LESSON_7_NUMBERS + 1]; /* numbers of ranks whose memory is measured, ascending */
@@ -65,8 +67,6 @@ td_status td_lesson_7_launch(td_lesson_7 *lesson, int64_t ranks, const char *par
                              td_error *err);
 /* What they wrote as <name>_<ranks>.csv; the caller deletes it. */
 td_status td_lesson_7_read(const td_lesson_7 *lesson, const char *name, int64_t ranks, td_record **out, td_error *err);
-/* Where they write. */
-td_status td_lesson_7_folder(const td_lesson_7 *lesson, char *path, int size, td_error *err);
 
 /* reference.c: the same training in one process, in double; fills loss and spread. */
 td_status td_lesson_7_reference(td_lesson_7 *lesson, td_error *err);

@@ -81,12 +81,11 @@ static void expect(one *o) {
 
 /* Values and states that ranks saved after their first step under `plan`. */
 static td_status read_ranks(one *o, const char *plan, td_error *err) {
-    char folder[PATH_MAX], path[PATH_MAX + 64];
+    const char *folder = o->lesson->folder;
+    char path[PATH_MAX + 64];
     const td_checkpoint_7 of = {o->lesson->config, o->lesson->seed, o->lesson->P};
-    td_status status = td_lesson_7_folder(o->lesson, folder, sizeof folder, err);
-    if (status) return status;
     snprintf(path, sizeof path, "%s/first_%s_%lld", folder, plan, (long long)o->lesson->ranks);
-    status = td_values_7_read(path, &of, o->got[P_OUT], err);
+    td_status status = td_values_7_read(path, &of, o->got[P_OUT], err);
     if (status) return status;
     snprintf(path, sizeof path, "%s/first_%s_%lld.adam", folder, plan, (long long)o->lesson->ranks);
     status = td_adam_load(o->adam, path, err);

@@ -158,6 +158,39 @@ Test(lesson_6, the_model_is_that_by_hand) {
     support_folder_remove(folder);
 }
 
+/* An mpirun of the test's own, in front of the others on PATH: a line of sh. */
+static void with_mpirun(const char *line, int status, const char *said) {
+    char folder[64], path[2 * PATH_MAX], old[PATH_MAX], script[256];
+    support_folder(folder);
+    support_result r;
+    snprintf(old, sizeof old, "%s", getenv("PATH"));
+    snprintf(script, sizeof script, "#!/bin/sh\ncase $1 in --version) echo Open MPI;; *) %s;; esac\n", line);
+    snprintf(path, sizeof path, "%s", support_path(folder, "mpirun"));
+    support_write(path, script, strlen(script));
+    chmod(path, 0755);
+    snprintf(path, sizeof path, "%s", support_path(folder, "lesson-6")), mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s", support_path(folder, "lesson-6/equality.csv"));
+    support_write(path, "part,verdict\nschemes,PASS\n", 26);
+    snprintf(path, sizeof path, "%s:%s", folder, old);
+    setenv("PATH", path, 1);
+    run(&r, folder, "RANKS=2", "SEED=1");
+    setenv("PATH", old, 1);
+    support_refused(&r, status, said);
+    cr_expect_null(strstr(r.out, "PASS"), "what an earlier run left is shown");
+    cr_expect_eq(support_entries(support_path(folder, "lesson-6")), 1, "its private folder is left");
+    support_folder_remove(folder);
+}
+
+Test(lesson_6, shows_nothing_that_ranks_did_not_write_now) {
+    if (!has_mpirun()) cr_skip_test("no mpirun here");
+    with_mpirun("exit 0", 3, "wrote no equality.csv");
+    with_mpirun("exit 137", 3, "a rank was killed by signal 9");
+    with_mpirun("echo tandem ranks x: of 2: no >&2; exit 2", 2, "exit status 2: tandem ranks x: of 2: no");
+    with_mpirun("echo no nodes >&2; exit 1", 3, "exit status 1: no nodes");
+    setenv("TANDEM_HANG", "never", 1);
+    with_mpirun("exit 0", 2, "TANDEM_HANG=never: must be seconds");
+}
+
 Test(lesson_6, refuses_bad_parameters_in_one_line) {
     static char *const bad[][2] = {{"RANKS=0", "RANKS=0: must be"},
                                    {"RANKS=9", "RANKS=9: must be"},
