@@ -3,7 +3,7 @@
 
 td_status td_nccl_open(td_nccl *out, td_error *err) {
     void *library = dlopen(TD_NCCL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!library) return td_fail(err, TD_UNSUPPORTED, "NCCL cannot be opened: %.250s", dlerror());
+    if (!library) return td_fail(err, TD_NO_DEVICE, "NCCL cannot be opened: %.250s", dlerror());
 #define TD_NCCL_FIND(function)                                                                                         \
     if (!(out->function = (decltype(out->function))dlsym(library, #function)))                                         \
         return td_fail(err, TD_UNSUPPORTED, "NCCL at %.200s has no " #function, TD_NCCL_LIBRARY);

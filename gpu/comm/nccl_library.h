@@ -25,7 +25,7 @@ typedef struct td_nccl {
 #undef TD_NCCL_MEMBER
 } td_nccl;
 
-/* TD_UNSUPPORTED, with the loader's reason, where the library cannot be opened or lacks a function. */
+/* TD_NO_DEVICE, with the loader's reason, where the library cannot be opened; TD_UNSUPPORTED if it lacks a function. */
 td_status td_nccl_open(td_nccl *out, td_error *err);
 
 #endif

@@ -100,7 +100,7 @@ struct td_comm {
  * build has no MPI. */
 td_status td_comm_mpi(td_comm **out, td_error *err);
 /* GPU ranks: one GPU a rank of `host`, which carries the bootstrap and stays the new comm's `host`. The GPU is picked
- * by the rank on its host, before CUDA starts. TD_NO_DEVICE without (enough) GPUs, TD_UNSUPPORTED without NCCL. */
+ * by the rank on its host, before CUDA starts. TD_NO_DEVICE without (enough) GPUs, or without NCCL. */
 td_status td_comm_nccl(td_comm **out, td_comm *host, td_error *err);
 /* A world of one rank, without any library. */
 td_status td_comm_alone(td_comm **out, td_backend backend, td_error *err);
