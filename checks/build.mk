@@ -57,14 +57,15 @@ endif
 no_cuda := $(if $(cuda_objects),gpu/no_cuda.c) $(if $(nccl_library),gpu/comm/no_nccl.c)
 
 with_mpi := $(wildcard cpu_ref/comm/mpi*.c)
-library := $(filter-out $(no_cuda) $(with_mpi),$(shell find cpu_ref gpu checks -name '*.c'))
+# checks/grade/child/ is linked with submissions alone.
+library := $(filter-out $(no_cuda) $(with_mpi),$(shell find cpu_ref gpu checks -name '*.c' -not -path 'checks/grade/child/*'))
 of_program := $(if $(mpi_libs),$(filter-out cpu_ref/comm/no_mpi.c,$(library)) $(with_mpi),$(library))
 program := $(shell find lessons -name '*.c' -not -path '*/exercise/*')
-tests := $(shell find tests -name '*.c' -not -path 'tests/cheats/*')
+tests := $(shell find tests -name '*.c' -not -path 'tests/cheats/*' -not -path 'tests/mutants/submissions/*')
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 gpu_objects := $(cuda_objects) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(rungs))
 # The tests' own kernels are for the emulator alone: most of them are wrong.
-test_kernels := $(shell find tests -name '*.cu')
+test_kernels := $(shell find tests -name '*.cu' -not -path 'tests/cheats/*' -not -path 'tests/mutants/submissions/*')
 test_objects := $(call object,$(tests)) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(test_kernels))
 
 .PHONY: all tests always

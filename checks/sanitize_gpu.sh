@@ -1,8 +1,8 @@
 #!/bin/sh
 # sanitize_gpu.sh TANDEM [VARIANT=…]: every rung of gpu/ under compute-sanitizer, on few shapes. Any report fails it, and
 # so does a tool that does not come to an end. racecheck (2025.3) at times loses track of a launch, says "Internal
-# Sanitizer Error" and counts it as a hazard, or hangs: it gets a process a variant, LIMIT seconds (60) for each, and
-# three attempts, of which one must end with a verdict of its own.
+# Sanitizer Error" and counts it as a hazard, or hangs: it gets a process a variant, LIMIT seconds (300) for each (the
+# float32 backward rungs take 92 on an H200), and three attempts, of which one must end with a verdict of its own.
 set -u
 tandem=$1
 shift
@@ -59,11 +59,11 @@ sanitize_races() {
 
 for tool in memcheck synccheck; do sanitize $tool $tool 300 "$@"; done
 case "$*" in
-*[Vv][Aa][Rr][Ii][Aa][Nn][Tt]*) sanitize_races racecheck "${LIMIT:-60}" "$@" ;;
+*[Vv][Aa][Rr][Ii][Aa][Nn][Tt]*) sanitize_races racecheck "${LIMIT:-300}" "$@" ;;
 *)
     variants=$("$tandem" list | awk '$3 == "cuda" { print $2 }')
     for variant in ${variants:-all}; do
-        sanitize_races "racecheck-$variant" "${LIMIT:-60}" VARIANT="$variant" "$@"
+        sanitize_races "racecheck-$variant" "${LIMIT:-300}" VARIANT="$variant" "$@"
     done
     ;;
 esac
