@@ -33,6 +33,8 @@ typedef struct td_grade_result {
     double seconds, peer_seconds; /* medians, for a speed; 0: none */
     double ratio;                 /* the figure that the points are given for (peer ÷ submission); 0: none */
     char measure[48];             /* what ratio is of: "peer's time / time", "peer's step / step (simulated link)" */
+    char counted[64];             /* of the helpers below: the case counted last, and whether it has failed */
+    int counted_failed;
 } td_grade_result;
 
 struct td_exercise;
@@ -47,7 +49,8 @@ typedef struct td_grade_run {
     const char *submission, *scratch;
     uint64_t seed, secret; /* cases that are public are drawn from seed, the others from secret */
     int public_only;       /* make check-N */
-    const char *only_case; /* CASE=check/name, or NULL */
+    const char *only_case; /* CASE=check/name or check, or NULL */
+    double deadline;       /* CLOCK_MONOTONIC: then no case is begun any more (td_grade_wanted), no call lasts longer */
     td_suspects suspects;
     char output[2048]; /* what the submission printed, the first of it */
 } td_grade_run;
@@ -68,25 +71,34 @@ typedef struct td_exercise {
     void (*enter)(td_suspects *); /* all suspects */
 } td_exercise;
 
-/* NULL-terminated, in order. */
+/* NULL-terminated, in order: exercises.c has a line for each of these that is there. */
 extern const td_exercise *const td_exercises[];
+extern const td_exercise td_exercise_1, td_exercise_2, td_exercise_3, td_exercise_4, td_exercise_5, td_exercise_6,
+    td_exercise_7;
 
-/* Is this case to be run: CASE= names it, or nothing is named; and it is not secret, or secrets are graded. */
+/* Is this case to be run: CASE= names it, or nothing is named; it is not secret, or secrets are graded; and there is
+ * time left. */
 int td_grade_wanted(const td_grade_run *run, const td_grade_check *check, const char *case_name, int secret);
 /* The seed of a case: the same for a name and a run, another for each case. */
 uint64_t td_grade_seed(const td_grade_run *run, const td_grade_check *check, const char *case_name, int secret);
 /* The reference solution's program for this part, built at the first call. */
 td_status td_grade_peer(td_grade_run *run, int part, const td_program **peer, td_error *err);
+/* Seconds that a call may last which is given `seconds`: no more than are left for all of it. */
+double td_grade_limit(const td_grade_run *run, double seconds);
 /* A child of the submission's program for this check's part. Delete it with td_grade_let_go, which keeps what it
  * printed. */
 td_status td_grade_start(td_grade_run *run, const td_grade_check *check, td_child **child, td_error *err);
 void td_grade_let_go(td_grade_run *run, td_child *child);
-/* A case failed because the child is no more, or returned an error: fills the result (the first such case counts). */
+/* The four that follow count cases (a case that is spoken of twice in a row, as O and LSE are, counts once): leave
+ * `cases` and `failed_cases` to them. The message is of the first failed case of the worst kind. */
+/* A case was right, and there is no comparison to show for it. */
+void td_grade_right(td_grade_result *result, const char *case_name);
+/* A case failed because the child is no more, or returned an error, or left a note (an input changed). */
 void td_grade_outcome(td_grade_result *result, const char *case_name, const td_said *said);
-/* A case failed, in words: WRONG, and the message if it is the first. */
+/* A case failed, in words. */
 void td_grade_wrong(td_grade_result *result, const char *case_name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* A case with a comparison, of the tensor called `name`: counts it, and if it failed says the worst element. */
+/* A case with a comparison, of the tensor called `name`: if it failed, says the worst element. */
 void td_grade_compared(td_grade_result *result, const char *case_name, const char *name, const td_comparison *c);
 
 #endif

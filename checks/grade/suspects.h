@@ -11,11 +11,13 @@ enum { TD_SUSPECTS = 96 };
 typedef struct td_suspect {
     const char *name, *text; /* "no_scale", "the scores are not scaled" */
     int misses;              /* cases that it does not reproduce */
+    int explained;           /* failed cases that it does reproduce */
     int tells;               /* failed cases in which it reproduces the submission and differs from the right answer */
 } td_suspect;
 
 typedef struct td_suspects {
     int n, cases, failed;
+    int this_failed; /* the case under way */
     td_suspect suspect[TD_SUSPECTS];
 } td_suspects;
 
@@ -23,7 +25,8 @@ typedef struct td_suspects {
  * case. */
 int td_suspects_enter(td_suspects *s, const char *name, const char *text);
 /* A case begins, in which the submission was right or failed; then each suspect's view of it. A suspect that does not
- * bear on the case (fits what is right, as the submission does) is fits = 1, differs = 0. */
+ * bear on the case (fits what is right, as the submission does) is fits = 1, differs = 0. No view of a case that
+ * failed: not reproduced. */
 void td_suspects_case(td_suspects *s, int failed);
 void td_suspects_view(td_suspects *s, int suspect, int fits, int differs);
 /* A case without an answer (a crash) counts for nobody: say nothing. */

@@ -1,0 +1,6 @@
+/* The exercises that can be graded: a line each. */
+#include "exercise.h"
+
+const td_exercise *const td_exercises[] = {
+    NULL,
+};
