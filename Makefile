@@ -32,13 +32,24 @@ all: ## compile build/tandem and build/libtandem.so
 	$(build) all
 setup: ## install what is missing (Debian, Ubuntu); elsewhere say what is
 	@sh checks/setup.sh $(filter lint,$(MAKECMDGOALS))
-$(goals) $(filter-out lesson-,$(filter lesson-%,$(MAKECMDGOALS))): | $(filter setup,$(MAKECMDGOALS))
+$(goals) $(filter-out %-,$(filter lesson-% exercise-% check-% hint-% solution-% reset-%,$(MAKECMDGOALS))): | $(filter setup,$(MAKECMDGOALS))
 help: ## this list
 	@awk -F ':.*## ' '/^##@/ {print "\n" substr($$0, 5)} /^[a-z%-]*:.*## / {sub(/%/, "N"); printf "  %-12s %s\n", $$1, $$2}' Makefile
 
 ##@ Learn; parameters are variables: make lesson-3 T=2048 DTYPE=bf16
 lesson-%: all ## run lesson N
 	$(measured) lesson $(call quote,$*) $(parameters)
+exercise = $(if $(VERBOSE),,@)$(BUILD)/tandem exercise $(1) $(call quote,LESSON=$*) $(parameters)
+exercise-%: all ## start a working copy of its exercise in mine/lesson-N; WORK= says where else
+	$(call exercise,start)
+check-%: all ## run the public checks on it
+	$(call exercise,check)
+hint-%: all ## the next hint; HINT= says which
+	$(call exercise,hint)
+solution-%: all ## the reference solution, after a confirmation; where there is no terminal: CONFIRM=yes
+	$(call exercise,solution)
+reset-%: all ## start over; your work is kept under another name
+	$(call exercise,reset)
 
 ##@ Measure
 list: all ## every variant, with its backend and limits

@@ -1,0 +1,186 @@
+/* tandem exercise: a working copy appears whole or not at all, and what a learner wrote is never lost. */
+#include "../support.h"
+#include <pty.h>
+
+/* A Tandem of its own: the program, and a small exercise of lesson 3. Exercise commands find it from the executable. */
+static char home[64], copy[PATH_MAX];
+static support_child at_home = {.folder = home};
+
+static void plant(const char *name, const char *text) {
+    support_write(support_path(home, name), text, strlen(text));
+}
+
+static void set_up(void) {
+    char program[PATH_MAX], command[2 * PATH_MAX], printed[400];
+    support_program(program);
+    support_folder(home);
+    snprintf(command, sizeof command, "cd %s && mkdir -p lessons/03_online_softmax/exercise/solution && cp '%s' tandem",
+             home, program);
+    cr_assert_eq(support_shell(command, printed, sizeof printed), 0, "%s", printed);
+    chmod(home, 0777);
+    setenv("TANDEM", support_path(home, "tandem"), 1);
+    plant("lessons/03_online_softmax/exercise/README.md", "the task\n");
+    plant("lessons/03_online_softmax/exercise/online_softmax.c", "/* not written yet */\n");
+    plant("lessons/03_online_softmax/exercise/rubric", "ragged 20 lengths\n");
+    plant("lessons/03_online_softmax/exercise/hints.md", "# Hints\n\n## 1\n\nthink\n\n## 2\n\nthink again\n");
+    plant("lessons/03_online_softmax/exercise/solution/online_softmax.c", "/* the answer */\n");
+    snprintf(copy, sizeof copy, "%s", support_path(home, "mine/lesson-3"));
+}
+
+static void tear_down(void) {
+    support_folder_remove(home);
+}
+
+static void holds(const char *name, const char *text) {
+    char *is = support_read(support_path(home, name));
+    cr_assert_not_null(is, "%s", name);
+    cr_expect_str_eq(is, text, "%s", name);
+    free(is);
+}
+
+static int is_there(const char *name) {
+    return access(support_path(home, name), F_OK) == 0;
+}
+
+TestSuite(command_exercise, .init = set_up, .fini = tear_down);
+
+Test(command_exercise, start_hands_out_the_task_and_never_overwrites) {
+    support_result r;
+    support_tandem(&at_home, &r, "exercise", "start", "LESSON=3");
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_expect(strstr(r.out, "make check-3"), "%s", r.out);
+    holds("mine/lesson-3/README.md", "the task\n");
+    holds("mine/lesson-3/online_softmax.c", "/* not written yet */\n");
+    cr_expect_eq(support_entries(copy), 2, "neither rubric nor hints nor solution");
+    plant("mine/lesson-3/online_softmax.c", "mine");
+    support_tandem(&at_home, &r, "exercise", "start", "LESSON=3");
+    support_refused(&r, 2, "mine/lesson-3: is there already and stays as it is; make reset-3");
+    holds("mine/lesson-3/online_softmax.c", "mine");
+    cr_expect_eq(support_entries(support_path(home, "mine")), 1);
+    plant("elsewhere", "a file");
+    support_tandem(&at_home, &r, "exercise", "start", "LESSON=3", "WORK=elsewhere");
+    support_refused(&r, 2, "elsewhere: is there already");
+    holds("elsewhere", "a file");
+    support_tandem(&at_home, &r, "exercise", "start", "LESSON=3", "WORK=a b/c//");
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    holds("a b/c/README.md", "the task\n");
+}
+
+Test(command_exercise, a_folder_that_cannot_be_written_and_a_full_disk_leave_nothing) {
+    support_result r;
+    mkdir(support_path(home, "closed"), 0555);
+    support_child other = {.folder = home, .user = 65534};
+    support_tandem(&other, &r, "exercise", "start", "LESSON=3", "WORK=closed/w");
+    support_refused(&r, 3, "closed: cannot be written: Permission denied");
+    char long_text[3000];
+    memset(long_text, 'x', sizeof long_text);
+    support_write(support_path(home, "lessons/03_online_softmax/exercise/long.c"), long_text, sizeof long_text);
+    support_child full = {.folder = home, .largest_file = 1000};
+    support_tandem(&full, &r, "exercise", "start", "LESSON=3");
+    support_refused(&r, 3, "File too large");
+    cr_expect_eq(support_entries(support_path(home, "mine")), 0);
+    support_tandem(&at_home, &r, "exercise", "start", "LESSON=3");
+    plant("mine/lesson-3/online_softmax.c", "mine");
+    support_tandem(&full, &r, "exercise", "reset", "LESSON=3", "CONFIRM=yes");
+    support_refused(&r, 3, "File too large");
+    holds("mine/lesson-3/online_softmax.c", "mine");
+    cr_expect_eq(support_entries(support_path(home, "mine")), 1);
+}
+
+Test(command_exercise, reset_keeps_what_was_there) {
+    support_result r;
+    support_tandem(&at_home, &r, "exercise", "reset", "LESSON=3", "CONFIRM=yes");
+    support_refused(&r, 2, "mine/lesson-3: there is no such folder; make exercise-3 starts");
+    support_tandem(&at_home, &r, "exercise", "start", "LESSON=3");
+    plant("mine/lesson-3/online_softmax.c", "first");
+    support_tandem(&at_home, &r, "exercise", "reset", "LESSON=3");
+    support_refused(&r, 2, "CONFIRM: not given, and there is no terminal to ask on; must be yes");
+    support_tandem(&at_home, &r, "exercise", "reset", "LESSON=3", "CONFIRM=y");
+    support_refused(&r, 2, "CONFIRM=y: must be yes");
+    holds("mine/lesson-3/online_softmax.c", "first");
+    support_tandem(&at_home, &r, "exercise", "hint", "LESSON=3");
+    support_tandem(&at_home, &r, "exercise", "reset", "LESSON=3", "CONFIRM=yes");
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_expect(strstr(r.out, "mine/lesson-3.before-1"), "%s", r.out);
+    cr_expect_not(is_there("mine/lesson-3.hints"), "hints begin anew");
+    plant("mine/lesson-3/online_softmax.c", "second");
+    support_tandem(&at_home, &r, "exercise", "reset", "LESSON=3", "CONFIRM=yes");
+    holds("mine/lesson-3.before-1/online_softmax.c", "first");
+    holds("mine/lesson-3.before-2/online_softmax.c", "second");
+    holds("mine/lesson-3/online_softmax.c", "/* not written yet */\n");
+    cr_expect_eq(support_entries(support_path(home, "mine")), 3);
+}
+
+Test(command_exercise, hints_come_one_after_the_other) {
+    support_result r;
+    support_tandem(&at_home, &r, "exercise", "hint", "LESSON=3");
+    cr_expect_str_eq(r.out, "hint 1 of 2\n\nthink\n");
+    support_tandem(&at_home, &r, "exercise", "hint", "LESSON=3", "HINT=1");
+    cr_expect_str_eq(r.out, "hint 1 of 2\n\nthink\n");
+    support_tandem(&at_home, &r, "exercise", "hint", "LESSON=3");
+    cr_expect_str_eq(r.out, "hint 2 of 2\n\nthink again\n");
+    support_tandem(&at_home, &r, "exercise", "hint", "LESSON=3");
+    cr_expect(strstr(r.out, "all 2 hints were shown"), "%s", r.out);
+    support_tandem(&at_home, &r, "exercise", "hint", "LESSON=3", "HINT=3");
+    support_refused(&r, 2, "HINT=3: lesson 3 has hints 1 to 2");
+    support_tandem(&at_home, &r, "exercise", "hint", "LESSON=3", "HINT=0");
+    support_refused(&r, 2, "HINT=0: must be");
+    plant("mine/lesson-3.hints", "garbage");
+    support_tandem(&at_home, &r, "exercise", "hint", "LESSON=3");
+    cr_expect_str_eq(r.out, "hint 1 of 2\n\nthink\n");
+}
+
+/* The answer, typed on a terminal of its own; the exit status. */
+static int typed(const char *answer, char *printed, size_t size) {
+    char program[PATH_MAX];
+    int terminal;
+    support_program(program);
+    pid_t pid = forkpty(&terminal, NULL, NULL, NULL);
+    if (pid == 0) {
+        support_become(&at_home);
+        execl(program, program, "exercise", "solution", "LESSON=3", (char *)NULL);
+        _exit(127);
+    }
+    cr_assert_gt(pid, 0);
+    cr_assert_eq(write(terminal, answer, strlen(answer)), (ssize_t)strlen(answer));
+    size_t used = 0;
+    for (ssize_t n = 1; n > 0 && used + 1 < size; used += n > 0 ? (size_t)n : 0)
+        n = read(terminal, printed + used, size - 1 - used);
+    printed[used] = '\0';
+    int status;
+    waitpid(pid, &status, 0);
+    close(terminal);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+Test(command_exercise, the_solution_takes_a_yes) {
+    support_result r;
+    char printed[4096];
+    support_tandem(&at_home, &r, "exercise", "solution", "LESSON=3");
+    support_refused(&r, 2, "CONFIRM: not given");
+    support_tandem(&at_home, &r, "exercise", "solution", "LESSON=3", "CONFIRM=yes");
+    cr_expect(r.status == 0 && strstr(r.out, "/* the answer */"), "%s", r.out);
+    cr_expect_eq(typed("no\n", printed, sizeof printed), 2);
+    cr_expect_not(strstr(printed, "the answer"), "%s", printed);
+    cr_expect_eq(typed("yes\n", printed, sizeof printed), 0);
+    cr_expect(strstr(printed, "the answer"), "%s", printed);
+}
+
+Test(command_exercise, says_what_is_legal) {
+    support_result r;
+    support_tandem(&at_home, &r, "exercise", "start");
+    support_refused(&r, 2, "lesson: not given");
+    support_tandem(&at_home, &r, "exercise", "start", "LESSON=x");
+    support_refused(&r, 2, "LESSON=x: must be an integer from 1 to 7");
+    support_tandem(&at_home, &r, "exercise", "start", "LESSON=8");
+    support_refused(&r, 2, "LESSON=8: must be an integer from 1 to 7");
+    support_tandem(&at_home, &r, "exercise", "start", "LESSON=4");
+    support_refused(&r, 2, "lesson 4 has no exercise here");
+    support_tandem(&at_home, &r, "exercise", "start", "LESSON=3", "HINT=2");
+    support_refused(&r, 2, "'HINT=2': no such option; legal are lesson, work");
+    support_tandem(&at_home, &r, "exercise", "finish", "LESSON=3");
+    support_refused(&r, 2, "'finish': no such action; legal are start, ");
+    support_tandem(&at_home, &r, "exercise");
+    support_refused(&r, 2, "no such action");
+    cr_expect_not(is_there("mine"));
+}
