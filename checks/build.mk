@@ -61,16 +61,25 @@ with_mpi := $(wildcard cpu_ref/comm/mpi*.c)
 library := $(filter-out $(no_cuda) $(with_mpi),$(shell find cpu_ref gpu checks -name '*.c' -not -path 'checks/grade/child/*'))
 of_program := $(if $(mpi_libs),$(filter-out cpu_ref/comm/no_mpi.c,$(library)) $(with_mpi),$(library))
 program := $(shell find lessons -name '*.c' -not -path '*/exercise/*')
-tests := $(shell find tests -name '*.c' -not -path 'tests/cheats/*' -not -path 'tests/mutants/submissions/*')
+tests := $(shell find tests -name '*.c' -not -path '*/child/*' -not -path 'tests/cheats/*' -not -path 'tests/mutants/submissions/*')
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 gpu_objects := $(cuda_objects) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(rungs))
 # The tests' own kernels are for the emulator alone: most of them are wrong.
 test_kernels := $(shell find tests -name '*.cu' -not -path 'tests/cheats/*' -not -path 'tests/mutants/submissions/*')
 test_objects := $(call object,$(tests)) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(test_kernels))
 
+# What a submission is compiled with and linked against. Its program has no sanitizer, whatever ours has, and its flags
+# are fixed: a grade must not depend on ours.
+child := $(patsubst checks/grade/child/%.c,$(BUILD)/grade/child/%.o,$(filter-out %/jail.c,$(wildcard checks/grade/child/*.c)))
+child_flags := -std=c17 -O2 -g -Wall -Wextra -Wpedantic -Werror -fopenmp -D_GNU_SOURCE -Iinclude -ffp-contract=off
+child_common := main.o arena.o ask.o
+submission_c := -std=c17 -O2 -g -Wall -Wextra -fopenmp -Iinclude
+child_of_tests := $(patsubst tests/checks/grade/child/%.c,$(BUILD)/grade/child/%.o,$(wildcard tests/checks/grade/child/*.c))
+graded := $(child) $(BUILD)/grade/flags
+
 .PHONY: all tests always
-all: $(BUILD)/tandem $(BUILD)/libtandem.so
-tests: $(BUILD)/tests
+all: $(BUILD)/tandem $(BUILD)/libtandem.so $(graded)
+tests: $(BUILD)/tests $(child_of_tests)
 
 say = $(if $(VERBOSE),,@echo '  $(1) $(2)';)
 $(BUILD)/tandem: $(call object,$(program) $(of_program)) $(gpu_objects) $(BUILD)/sources
@@ -107,7 +116,17 @@ $(BUILD)/obj/checks/launch.o: private flags += $(if $(mpi_libs),-DTD_HAVE_MPI)
 COMMIT ?= $(or $(shell git describe --always --dirty --abbrev=12 2>/dev/null),unknown)
 $(BUILD)/obj/checks/provenance.o: private flags += -DTD_COMMIT='"$(COMMIT)"'
 $(BUILD)/obj/checks/provenance.o: $(BUILD)/commit
--include $(patsubst %.o,%.d,$(call object,$(library) $(with_mpi) $(program)) $(test_objects) $(gpu_objects))
+$(BUILD)/grade/child/%.o: checks/grade/child/%.c $(BUILD)/flags checks/build.mk
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(child_flags) -MMD -MP -c -o $@ $<
+$(child_of_tests): $(BUILD)/grade/child/%.o: tests/checks/grade/child/%.c $(BUILD)/flags checks/build.mk
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(child_flags) -MMD -MP -c -o $@ $<
+# One line a key, read by checks/grade/build_files.c: the compiler's command, what is linked, and how.
+$(BUILD)/grade/flags: checks/build.mk $(BUILD)/flags
+	@mkdir -p $(@D)
+	@printf '%s\n' 'c_compiler $(shell command -v $(CC)) $(submission_c)' 'c_objects $(child_common)' 'c_link -static -lm' >$@
+-include $(patsubst %.o,%.d,$(child) $(child_of_tests) $(call object,$(library) $(with_mpi) $(program)) $(test_objects) $(gpu_objects))
 
 ifeq ($(shell $(PKG_CONFIG) --exists criterion 2>/dev/null && echo yes),yes)
 $(BUILD)/tests: $(test_objects) $(call object,$(library)) $(gpu_objects) $(BUILD)/sources

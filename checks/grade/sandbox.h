@@ -41,18 +41,30 @@ typedef struct td_limits {
 } td_limits;
 td_limits td_limits_of_child(void), td_limits_of_compiler(void);
 
-/* A program started: argv[0] is its full path. `folder` is its working folder, writable if file_bytes > 0; read-only it
- * may see `readable` (NULL-terminated, full paths; a child needs none). fd becomes descriptor TD_WIRE_FD; −1: none.
- * Standard input is empty; output and errors are one pipe, read by the caller from *output. */
+/* A program under way. `pid` is what the caller's process waits for; `inner` is the program itself, seen from here. */
+typedef struct td_process {
+    pid_t pid, inner;
+    int output;   /* its standard output and errors, one pipe; whoever started it reads and closes this */
+    int init;     /* pidfd of its namespace's first process; −1: it has none of its own */
+    int uid_lock; /* holds its uid for it alone; −1: it runs under the caller's */
+    uid_t uid;
+} td_process;
+
+/* A program started: argv[0] is its full path. `folder` is its working folder, writable if file_bytes > 0 (NULL: the
+ * root folder); read-only it may see `readable` (NULL-terminated, full paths; a child needs none). fd becomes
+ * descriptor TD_WIRE_FD; −1: none. Standard input is empty. */
 td_status td_sandbox_start(const td_sandbox *sandbox, const td_limits *limits, const char *const *argv,
-                           const char *folder, const char *const *readable, int fd, pid_t *pid, int *output,
-                           td_error *err);
+                           const char *folder, const char *const *readable, int fd, td_process *process, td_error *err);
 /* Kill all of it and wait; afterwards no process of it is left. May be called when it has ended by itself. */
 typedef struct td_ended {
     int status; /* of waitpid */
     double cpu_seconds;
     size_t resident_bytes; /* most that it ever had, told by the kernel */
 } td_ended;
-void td_sandbox_end(const td_sandbox *sandbox, pid_t pid, td_ended *ended);
+void td_sandbox_end(const td_sandbox *sandbox, td_process *process, td_ended *ended);
+/* Has it ended by itself? Its end is still to be asked for. */
+int td_sandbox_over(const td_process *process);
+/* The most memory that it had until now: its own, whatever started it. 0 when it is no more. */
+size_t td_sandbox_resident(const td_process *process);
 
 #endif

@@ -1,0 +1,133 @@
+/* A submission's files become a program. */
+#include "build.h"
+#include "../file.h"
+#include "build_files.h"
+#include "wire.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MESSAGES = 16384, MOST_MESSAGES = 4 << 20, WALL_SECONDS = 120 };
+
+static void say(td_program *program, td_built outcome, const char *text) {
+    program->outcome = outcome;
+    free(program->messages);
+    program->messages = strdup(text);
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* All that the compiler says, of which the first is kept; NULL, or why it has to be stopped. */
+static const char *listen(int from, char *text) {
+    char bytes[16384];
+    size_t kept = 0, sum = 0;
+    const double until = now() + WALL_SECONDS;
+    for (;;) {
+        struct pollfd look = {from, POLLIN, 0};
+        double left = until - now();
+        if (left <= 0) return "the compiler was not done in time";
+        if (poll(&look, 1, (int)(1000 * left) + 1) <= 0) continue;
+        ssize_t n = read(from, bytes, sizeof bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return NULL;
+        sum += (size_t)n;
+        for (ssize_t i = 0; i < n && kept < MESSAGES - 1; i++) text[kept++] = bytes[i];
+        text[kept] = '\0';
+        if (sum > MOST_MESSAGES) return "the compiler said more than anybody can read";
+    }
+}
+
+static td_status compile(td_program *out, const td_sandbox *sandbox, const td_words *command, const char *folder,
+                         td_error *err) {
+    const td_limits limits = td_limits_of_compiler();
+    char text[MESSAGES] = "", failed[MESSAGES + 128];
+    td_process process;
+    td_ended ended;
+    td_status status = td_sandbox_start(sandbox, &limits, command->word, folder, NULL, -1, &process, err);
+    if (status) return status;
+    const char *stopped = listen(process.output, text);
+    for (int i = 0; !stopped && i < 1000 && !td_sandbox_over(&process); i++) poll(NULL, 0, 1);
+    td_sandbox_end(sandbox, &process, &ended);
+    close(process.output);
+    if (!stopped && ended.status != 0 && !text[0]) stopped = "the compiler was stopped: too much time or memory";
+    snprintf(failed, sizeof failed, "%s%s%s", text, text[0] && stopped ? "\n" : "", stopped ? stopped : "");
+    say(out, ended.status == 0 && !stopped ? TD_BUILT : TD_BUILD_FAILED, failed);
+    return TD_OK;
+}
+
+static td_status command_for(const td_part *part, const td_words *sources, const td_words *objects, td_words *command,
+                             td_error *err) {
+    const char *kind = strstr(part->file, ".cu") ? "cu" : "c";
+    char key[16];
+    snprintf(key, sizeof key, "%s_compiler", kind);
+    td_status status = td_words_of_build(command, key, "", err);
+    for (int i = 0; i < sources->n; i++) td_words_add(command, "%s", sources->word[i]);
+    /* What follows is no source any more, whatever language the flags named. */
+    td_words_add(command, "-xnone");
+    for (int i = 0; i < objects->n; i++) td_words_add(command, "grade/%s", objects->word[i]);
+    snprintf(key, sizeof key, "%s_link", kind);
+    if (!status) status = td_words_of_build(command, key, "", err);
+    td_words_add(command, "-o");
+    td_words_add(command, "program");
+    if (!status && command->n < 0) status = td_fail(err, TD_BAD_PARAM, "too many files");
+    return status;
+}
+
+/* The folder is filled, and the command run in it. */
+static td_status build_in(td_program *out, const td_sandbox *sandbox, const td_part *part, const char *const *others,
+                          const char *submission, const char *folder, td_error *err) {
+    static const td_words none;
+    td_words *words = calloc(3, sizeof none), *command = words, *sources = words + 1, *objects = words + 2;
+    if (!words) return td_fail(err, TD_NO_MEMORY, "no memory for a compiler's command");
+    td_error refused = {TD_OK, ""};
+    td_status status = td_build_sources(part, others, submission, folder, sources, &refused);
+    if (status == TD_BAD_PARAM) {
+        say(out, TD_BUILD_FAILED, refused.message);
+        free(words);
+        return TD_OK;
+    }
+    const char *kind = strstr(part->file, ".cu") ? "cu_objects" : "c_objects";
+    if (status && err) *err = refused;
+    if (!status) status = td_build_headers("include", folder, err);
+    if (!status && kind[1] == 'u') status = td_build_headers("gpu", folder, err);
+    if (!status) status = td_words_of_build(objects, kind, "", err);
+    td_words_add(objects, "serve_%s.o", part->serve);
+    if (!status) status = td_build_objects(objects, folder, err);
+    if (!status) status = command_for(part, sources, objects, command, err);
+    if (!status) status = compile(out, sandbox, command, folder, err);
+    free(words);
+    return status;
+}
+
+td_status td_program_build(td_program *out, const td_sandbox *sandbox, const td_part *part, const char *const *others,
+                           const char *submission, const char *scratch, int gpu, td_error *err) {
+    char folder[3000], path[4096];
+    struct stat st;
+    *out = (td_program){.gpu = gpu};
+    snprintf(path, sizeof path, "%.3000s/%s", submission, part->file);
+    if (lstat(path, &st) != 0) {
+        snprintf(path, sizeof path, "%s is not there", part->file);
+        say(out, TD_NOT_THERE, path);
+        return out->messages ? TD_OK : td_fail(err, TD_NO_MEMORY, "no memory for a message");
+    }
+    snprintf(folder, sizeof folder, "%.2900s/build-XXXXXX", scratch);
+    if (!mkdtemp(folder)) return td_file_failed(scratch, "cannot take a folder", errno, err);
+    snprintf(out->path, sizeof out->path, "%s/program", folder);
+    say(out, TD_BUILD_FAILED, "");
+    td_status status = build_in(out, sandbox, part, others, submission, folder, err);
+    if (!status && !out->messages) status = td_fail(err, TD_NO_MEMORY, "no memory for the compiler's messages");
+    return status;
+}
+
+void td_program_free(td_program *program) {
+    free(program->messages);
+    program->messages = NULL;
+}
