@@ -2,8 +2,8 @@
 #ifndef TANDEM_GPU_EMU_CUDA_H
 #define TANDEM_GPU_EMU_CUDA_H
 
-#include "../../include/tandem/dtype.h"
-#include "../../include/tandem/status.h"
+#include "tandem/dtype.h"
+#include "tandem/status.h"
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -12,21 +12,28 @@ static td_status held(const void *device, size_t bytes, td_error *err) {
 static td_status upload(void *device, const void *host, size_t bytes, td_error *err) {
     if (held(device, bytes, err)) return TD_BAD_PARAM;
     if (bytes == 0) return TD_OK;
+    td_emu_open();
     memcpy(device, host, bytes);
+    td_emu_close();
     td_emu_mark(device, bytes, TD_INITIALISED, 0);
     return TD_OK;
 }
 
 static td_status download(void *host, const void *device, size_t bytes, td_error *err) {
     if (held(device, bytes, err)) return TD_BAD_PARAM;
-    if (bytes) memcpy(host, device, bytes);
+    if (bytes == 0) return TD_OK;
+    td_emu_open();
+    memcpy(host, device, bytes);
+    td_emu_close();
     return TD_OK;
 }
 
 static td_status poison(void *device, size_t bytes, td_error *err) {
     if (held(device, bytes, err)) return TD_BAD_PARAM;
     if (bytes == 0) return TD_OK;
+    td_emu_open();
     memset(device, 0xFF, bytes);
+    td_emu_close();
     td_emu_mark(device, bytes, 0, TD_INITIALISED);
     return TD_OK;
 }
@@ -40,7 +47,9 @@ static td_status expose(void *device, size_t bytes, td_error *err) {
 td_status td_emulated_zero(void *pointer, size_t bytes, td_error *err) {
     if (held(pointer, bytes, err)) return TD_WRONG;
     if (bytes == 0) return TD_OK;
+    td_emu_open();
     memset(pointer, 0, bytes);
+    td_emu_close();
     td_emu_mark(pointer, bytes, TD_INITIALISED, 0);
     return TD_OK;
 }
@@ -50,7 +59,9 @@ td_status td_emulated_move(void *to, const void *from, size_t bytes, td_error *e
     if (held(to, bytes, err) || held(from, bytes, err)) return TD_WRONG;
     if (bytes == 0) return TD_OK;
     const uint8_t *state = td_device_memory.state + ((const char *)from - td_device_memory.data);
+    td_emu_open();
     memmove(to, from, bytes);
+    td_emu_close();
     for (size_t i = 0; i < bytes; i++)
         td_emu_mark((char *)to + i, 1, state[i] & TD_INITIALISED, (uint8_t)(~state[i] & TD_INITIALISED));
     return TD_OK;

@@ -15,11 +15,22 @@
 #ifndef TANDEM_GPU_EMU_H
 #define TANDEM_GPU_EMU_H
 
+#include "tandem/status.h"
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* From now on device memory is what it is on a GPU: host code that touches it, by whatever road, dies of SIGSEGV. Only
+ * kernels, copies and the td_device get at it. */
+void td_emulated_hide(void);
+/* What lies at an address of device memory, for the fault's words: "buffer of 512 bytes + 4". 0 if it is no such
+ * address. */
+int td_emulated_describe(const void *address, char *text, int size);
+/* The first launch since this was last asked that went wrong, or TD_OK: who ignores what TD_LAUNCH returns is found out
+ * here. */
+td_status td_emulated_fault(td_error *err);
 
 typedef struct td_emulated_counts {
     int64_t launches, blocks, threads;

@@ -135,7 +135,10 @@ typedef struct td_worker {
 extern _Thread_local td_thread *td_running;
 
 /* The arena: device memory and the blocks' dynamic shared memory, and what is known of each of its bytes. */
-#define TD_ARENA ((size_t)4 << 30)
+#ifndef TD_ARENA_MIB
+#define TD_ARENA_MIB 4096
+#endif
+#define TD_ARENA ((size_t)TD_ARENA_MIB << 20)
 #define TD_GLOBAL (TD_ARENA - (size_t)TD_WORKERS * TD_SHARED_SLOT) /* behind it lie the dynamic shared memories */
 enum { TD_EXPOSED = 1, TD_INITIALISED = 2 };                       /* bits of a byte's state */
 typedef struct td_arena {
@@ -149,6 +152,9 @@ extern td_arena td_device_memory;
 bool td_emu_start(void);
 void *td_emu_map(size_t bytes); /* zeroed address space, paid for as it is touched; NULL if there is none */
 void td_emu_forget(void *mapped, size_t bytes);
+/* Device memory, if it is hidden, is to be touched now; it was. */
+void td_emu_open(void);
+void td_emu_close(void);
 /* "buffer of 512 bytes + 516 (4 past its end)"; for a kernel's thread also shared memory and the like. */
 void td_emu_describe_global(char *text, size_t size, uintptr_t address);
 void td_emu_describe(char *text, size_t size, const td_thread *t, uintptr_t address);

@@ -130,8 +130,8 @@ static void run(td_launch *l) {
     if (l->counting && !td_emu_count_into(l->name, &l->counts)) l->no_memory = true;
 }
 
-td_status td_emulated_launch(td_error *err, const char *name, const unsigned grid[3], const unsigned block[3],
-                             size_t shared_bytes, void (*body)(const void *), const void *arguments) {
+static td_status launch(td_error *err, const char *name, const unsigned grid[3], const unsigned block[3],
+                        size_t shared_bytes, void (*body)(const void *), const void *arguments) {
     td_launch l = {.shared_bytes = shared_bytes, .body = body, .arguments = arguments};
     char text[160];
     size_t bracket = name[0] == '('; /* of a kernel with template arguments */
@@ -148,8 +148,30 @@ td_status td_emulated_launch(td_error *err, const char *name, const unsigned gri
     if (!td_emu_start()) return td_fail(err, TD_NO_MEMORY, "emulator: no address space for device memory");
     pthread_mutex_lock(&one_launch);
     td_launch_add(l.name, grid, block, shared_bytes, NULL);
+    td_emu_open();
     run(&l);
+    td_emu_close();
     pthread_mutex_unlock(&one_launch);
     if (l.no_memory) return td_fail(err, TD_NO_MEMORY, "%s: no memory for the emulator's threads", l.name);
     return l.wrong < l.blocks ? td_fail(err, TD_WRONG, "%s", l.message) : TD_OK;
+}
+
+static td_error first_fault; /* under one_launch */
+
+td_status td_emulated_fault(td_error *err) {
+    pthread_mutex_lock(&one_launch);
+    td_error fault = first_fault;
+    first_fault.status = TD_OK;
+    pthread_mutex_unlock(&one_launch);
+    return fault.status ? td_fail(err, fault.status, "%s", fault.message) : TD_OK;
+}
+
+td_status td_emulated_launch(td_error *err, const char *name, const unsigned grid[3], const unsigned block[3],
+                             size_t shared_bytes, void (*body)(const void *), const void *arguments) {
+    td_error fault = {TD_OK, ""};
+    if (launch(&fault, name, grid, block, shared_bytes, body, arguments) == TD_OK) return TD_OK;
+    pthread_mutex_lock(&one_launch);
+    if (first_fault.status == TD_OK) first_fault = fault;
+    pthread_mutex_unlock(&one_launch);
+    return td_fail(err, fault.status, "%s", fault.message);
 }

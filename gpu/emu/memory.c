@@ -38,6 +38,21 @@ bool td_emu_start(void) {
     return a->data != NULL;
 }
 
+static bool hidden;
+
+void td_emu_open(void) {
+    if (hidden) mprotect(td_device_memory.data, TD_ARENA, PROT_READ | PROT_WRITE);
+}
+
+void td_emu_close(void) {
+    if (hidden) mprotect(td_device_memory.data, TD_ARENA, PROT_NONE);
+}
+
+void td_emulated_hide(void) {
+    hidden = td_emu_start();
+    td_emu_close();
+}
+
 void td_emu_forget_accesses(void) {
     td_emu_forget(td_device_memory.words, TD_ARENA / 4 * sizeof(td_cell));
     td_emu_forget(td_device_memory.bytes, TD_ARENA * sizeof(td_cell));
@@ -159,6 +174,12 @@ void td_emu_describe_global(char *text, size_t size, uintptr_t address) {
         snprintf(text, size, "address %#jx, which is in no allocation", (uintmax_t)address);
     }
     pthread_mutex_unlock(&lock);
+}
+
+int td_emulated_describe(const void *address, char *text, int size) {
+    if (!td_device_memory.data || (uintptr_t)address - (uintptr_t)td_device_memory.data >= TD_GLOBAL) return 0;
+    td_emu_describe_global(text, (size_t)size, (uintptr_t)address);
+    return 1;
 }
 
 void td_emu_describe(char *text, size_t size, const td_thread *t, uintptr_t address) {
