@@ -22,7 +22,7 @@ static int used;
 #pragma weak td_emulated_fault
 #pragma weak td_emulated_describe
 
-const td_device *td_child_device(td_error *err) {
+static const td_device *find_device(td_error *err) {
     static int hidden;
     if (td_cuda_device) return td_cuda_device(err);
     if (!hidden) td_emulated_hide();
@@ -97,7 +97,9 @@ static td_status fetch(const td_device *device, const storage *s, td_error *err)
     return status;
 }
 
-td_status td_child_device_done(const td_device *device, td_status returned, td_error *err) {
+/* The function returned: wait for its kernels, see that they did nothing wrong and left inputs and what lies around the
+ * storages alone, and fetch the outputs. */
+static td_status finish(const td_device *device, td_status returned, td_error *err) {
     td_error fault = {TD_OK, ""};
     td_status status = device->synchronize(&fault);
     if (status == TD_OK && td_emulated_fault) status = td_emulated_fault(&fault);
@@ -106,7 +108,13 @@ td_status td_child_device_done(const td_device *device, td_status returned, td_e
     return returned;
 }
 
-void td_child_device_release(const td_device *device) {
+td_status td_child_serve(uint32_t what, td_wire_reader *request, td_wire_buffer *reply, td_error *err) {
+    if (what != 0) return td_fail(err, TD_INTERNAL, "function %u: there is only 0", what);
+    const td_device *device = find_device(err);
+    if (!device) return TD_NO_DEVICE;
+    td_status s = finish(device, td_child_kernels(device, request, err), err);
     for (int i = 0; i < used; i++) device->allocator.free(device->allocator.context, storages[i].device);
     used = 0;
+    td_child_outputs(reply);
+    return s;
 }

@@ -15,9 +15,5 @@ td_status td_child_kernels(const td_device *device, td_wire_reader *request, td_
     }
     td_status s =
         td_child_device_room(device, "D", (size_t)(problem.B * problem.Hq * problem.Tq) * sizeof(float), &D, err);
-    if (s == TD_OK) {
-        s = exercise_flash_backward_kernels(&problem, t, D, device->stream, err);
-        s = td_child_device_done(device, s, err);
-    }
-    return s;
+    return s ? s : exercise_flash_backward_kernels(&problem, t, D, device->stream, err);
 }

@@ -12,7 +12,5 @@ td_status td_child_kernels(const td_device *device, td_wire_reader *request, td_
         td_status s = td_child_device_tensor(device, request, names[k], &t[k], err);
         if (s) return s;
     }
-    td_status s =
-        exercise_flash_forward(&problem, &t[TD_Q], &t[TD_K], &t[TD_V], &t[TD_O], &t[TD_LSE], device->stream, err);
-    return td_child_device_done(device, s, err);
+    return exercise_flash_forward(&problem, &t[TD_Q], &t[TD_K], &t[TD_V], &t[TD_O], &t[TD_LSE], device->stream, err);
 }
