@@ -1,8 +1,6 @@
 /* Naming a mistake: a wrong answer is held against the answers of formulas known to be wrong in one way each. */
-#include "check.h"
+#include "diagnose.h"
 #include "memory.h"
-#include "tolerance.h"
-#include "trial.h"
 #include <math.h>
 
 /* What "reproduces" means. GATE bounds the candidate's rounding errors around the right answer. Around a mistaken one
@@ -45,76 +43,79 @@ static void widen(const td_problem *problem, const td_rounding *r, td_dtype stor
             }
 }
 
-/* The right answer and GATE of each output, made once for all mistakes. */
-typedef struct right_answer {
-    td_trial truth;
-    double *gate[TD_MAX_TENSORS]; /* by tensor; NULL for an input */
-    double *wide;                 /* room for the widened bounds of one output */
-} right_answer;
-
-static void right_answer_free(right_answer *right) {
+void td_right_free(td_right *right) {
     const td_allocator *a = &right->truth.allocator;
     for (int k = 0; k < TD_MAX_TENSORS; k++)
-        if (right->gate[k]) a->free(a->context, right->gate[k]);
+        if (right->bounds[k].gate) a->free(a->context, right->bounds[k].gate);
     if (right->wide) a->free(a->context, right->wide);
     td_trial_free(&right->truth);
 }
 
-static td_status right_answer_new(right_answer *right, const td_variant *reference, const td_problem *problem,
-                                  const td_tensor *tensors, const td_rounding *rounding, const td_allocator *a) {
-    *right = (right_answer){0};
-    td_status s = td_trial_of(&right->truth, reference, problem, tensors, a, NULL);
+td_status td_right_new(td_right *right, const td_problem *problem, const td_tensor *tensors,
+                       const td_rounding *rounding, const td_allocator *allocator, td_error *err) {
+    const td_operation *operation = td_operation_of(problem->op);
+    const td_variant *reference = td_variant_find(operation->reference);
+    td_allocator plain = td_plain_allocator();
+    const td_allocator *a = allocator ? allocator : &plain;
+    *right = (td_right){.rounding = *rounding};
+    if (!reference) return td_fail(err, TD_UNSUPPORTED, "%s: its reference is not in this build", operation->reference);
+    td_status s = td_trial_of(&right->truth, reference, problem, tensors, a, err);
     if (s) return s;
     int64_t most = 0;
-    for (int k = 0; k < right->truth.operation->tensors && s == TD_OK; k++) {
-        int index = right->truth.operation->role[k].index;
+    for (int k = 0; k < operation->tensors && s == TD_OK; k++) {
+        int index = operation->role[k].index;
         int64_t n = td_count(&right->truth.tensors[index]);
-        if (!right->truth.operation->role[k].is_output) continue;
+        if (!operation->role[k].is_output) continue;
         most = n > most ? n : most;
-        double *gate = right->gate[index] = a->alloc(a->context, 2 * (size_t)n * sizeof *gate, TD_MEM_DATA);
-        td_bounds bounds = {gate, gate + n};
-        s = !gate ? TD_NO_MEMORY
-                  : td_tolerance(problem, rounding, right->truth.tensors, index, tensors[index].dtype, &bounds, NULL);
+        double *gate = a->alloc(a->context, 2 * (size_t)n * sizeof *gate, TD_MEM_DATA);
+        right->bounds[index] = (td_bounds){gate, gate ? gate + n : NULL};
+        s = !gate ? td_fail(err, TD_NO_MEMORY, "%s: no memory for its bounds", operation->role[k].name)
+                  : td_tolerance(problem, rounding, right->truth.tensors, index, tensors[index].dtype,
+                                 &right->bounds[index], err);
     }
     if (s == TD_OK && !(right->wide = a->alloc(a->context, (size_t)most * sizeof(double), TD_MEM_DATA)))
-        s = TD_NO_MEMORY;
-    if (s) right_answer_free(right);
+        s = td_fail(err, TD_NO_MEMORY, "no memory for widened bounds");
+    if (s) td_right_free(right);
     return s;
 }
 
-/* Is `tensors` the mistake's answer in every output, and is the right one another in some? */
-static int explains(const td_variant *mistaken, const right_answer *right, const td_tensor *tensors,
-                    const td_rounding *rounding) {
+td_view td_right_view(const td_right *right, const td_tensor *tensors, const td_tensor *wrong) {
     const td_trial *truth = &right->truth;
-    td_trial mistake;
-    int fits = 1, differs = 0;
-    if (td_trial_of(&mistake, mistaken, &truth->problem, tensors, &truth->allocator, NULL)) return 0;
-    for (int k = 0; k < truth->operation->tensors && fits; k++) {
+    td_view view = {1, 0};
+    for (int k = 0; k < truth->operation->tensors && view.fits; k++) {
         const td_tensor_role *role = &truth->operation->role[k];
-        const td_tensor *got = &tensors[role->index], *wrong = &mistake.tensors[role->index];
+        const td_tensor *got = &tensors[role->index], *mistaken = &wrong[role->index];
         td_comparison c;
         if (!role->is_output || !got->data) continue;
-        widen(&truth->problem, rounding, got->dtype, wrong, right->gate[role->index], right->wide);
-        td_compare(got, wrong, right->wide, role->infinity_sign, &c);
-        fits &= c.verdict != TD_FAIL;
-        td_compare(&truth->tensors[role->index], wrong, right->wide, role->infinity_sign, &c);
-        differs |= c.verdict == TD_FAIL;
+        widen(&truth->problem, &right->rounding, got->dtype, mistaken, right->bounds[role->index].gate, right->wide);
+        td_compare(got, mistaken, right->wide, role->infinity_sign, &c);
+        view.fits &= c.verdict != TD_FAIL;
+        td_compare(&truth->tensors[role->index], mistaken, right->wide, role->infinity_sign, &c);
+        view.differs |= c.verdict == TD_FAIL;
     }
-    td_trial_free(&mistake);
-    return fits && differs;
+    return view;
+}
+
+td_view td_right_try(const td_right *right, const td_tensor *tensors, const td_variant *mistake,
+                     const td_problem *problem) {
+    td_trial trial;
+    if (td_trial_of(&trial, mistake, problem, tensors, &right->truth.allocator, NULL)) return (td_view){0, 0};
+    td_view view = td_right_view(right, tensors, trial.tensors);
+    td_trial_free(&trial);
+    return view;
 }
 
 int td_diagnose(const td_problem *problem, const td_tensor *tensors, const td_rounding *rounding,
                 const td_allocator *allocator, const td_variant **fits, int max) {
-    td_allocator plain = td_plain_allocator();
-    const td_operation *operation = td_operation_of(problem->op);
-    const td_variant *reference = td_variant_find(operation->reference), *v;
-    right_answer right;
+    const td_variant *v;
+    td_right right;
     int n = 0;
-    if (!reference || right_answer_new(&right, reference, problem, tensors, rounding, allocator ? allocator : &plain))
-        return 0;
-    for (int i = 0; (v = td_variant_at(i)) && n < max; i++)
-        if (v->mistake && v->op == problem->op && explains(v, &right, tensors, rounding)) fits[n++] = v;
-    right_answer_free(&right);
+    if (td_right_new(&right, problem, tensors, rounding, allocator, NULL)) return 0;
+    for (int i = 0; (v = td_variant_at(i)) && n < max; i++) {
+        if (!v->mistake || v->op != problem->op) continue;
+        td_view view = td_right_try(&right, tensors, v, problem);
+        if (view.fits && view.differs) fits[n++] = v;
+    }
+    td_right_free(&right);
     return n;
 }

@@ -1,0 +1,63 @@
+/* Cases of attention, put to a submission and judged: what lessons 3, 4 and 5 have in common. */
+#ifndef TANDEM_GRADE_ATTENTION_H
+#define TANDEM_GRADE_ATTENTION_H
+
+#include "../diagnose.h"
+#include "exercise.h"
+
+/* One case; a table of them ends with a NULL name. */
+typedef struct td_attention_case {
+    const char *name;
+    td_attention_problem problem;
+    td_layout layout;
+    td_fixture fixture;
+    int at_start; /* a page that may not be touched lies before each storage, not behind it; bases are one element off
+                   */
+    int secret;
+    int unnamed; /* says nothing of mistakes: its answer depends on what is left to the submission */
+    /* Change the drawn inputs: plant a NaN, say. May be NULL. */
+    void (*plant)(const td_attention_problem *a, const td_tensor *inputs);
+} td_attention_case;
+
+/* How an exercise's cases are put. */
+typedef struct td_attention_task {
+    td_op op;
+    uint32_t what;        /* number of the function that is called */
+    td_rounding rounding; /* what a submission may round */
+    double limit;         /* seconds that a call may take */
+} td_attention_task;
+
+/* A case under way: inputs as the child received them, outputs as it left them. */
+typedef struct td_attention_answer {
+    const td_attention_case *asked;
+    td_trial trial; /* float32; tensors lie here as they lay in the child */
+    int answered;   /* the outputs are there */
+    double seconds; /* that the call took */
+} td_attention_answer;
+
+/* Draw the inputs; outputs are full of 0xFF. Of backward O and LSE are forward's, in double, rounded once. */
+td_status td_attention_draw(td_attention_answer *out, const td_attention_task *task, const td_attention_case *c,
+                            uint64_t seed, td_error *err);
+void td_attention_free(td_attention_answer *answer);
+/* The request of a call: the td_attention_problem, then every tensor, in the operation's order. */
+void td_attention_put(const td_attention_answer *answer, td_wire_buffer *request);
+/* Call the child with it and keep what it leaves. What goes wrong with child, status or notes is the result's; then
+ * *answered is 0. */
+td_status td_attention_call(td_attention_answer *answer, const td_attention_task *task, td_child *child,
+                            td_grade_result *result, td_error *err);
+/* Hold the answer against the reference (HARD for adversarial fixtures), look between its elements, and hear every
+ * suspect. The child must have ended. run NULL: suspects are not heard. */
+td_status td_attention_judge(td_grade_run *run, const td_attention_task *task, const td_attention_answer *answer,
+                             td_grade_result *result, td_error *err);
+/* All wanted cases of a table: put to one child, and judged when it has ended. After a case without an answer the rest
+ * is not asked. */
+td_status td_attention_cases(td_grade_run *run, const td_grade_check *check, const td_attention_task *task,
+                             const td_attention_case *cases, td_grade_result *result, td_error *err);
+
+/* Every known mistake of the operation is a suspect; one whose answer depends on the block also as it is in blocks of
+ * some usual sizes, whatever the problem asks for. */
+void td_attention_enter(td_suspects *suspects, td_op op);
+/* A case is judged: hear them. `right` is of the same problem and inputs. */
+void td_attention_hear(td_suspects *suspects, const td_right *right, const td_tensor *tensors, int failed);
+
+#endif

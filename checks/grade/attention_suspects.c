@@ -1,0 +1,68 @@
+/* Suspects of attention: the deliberate mistakes of cpu_ref, each held against every answer. */
+#include "attention.h"
+#include <string.h>
+
+/* Mistakes whose answer depends on the block, and blocks that a submission may have chosen itself. */
+static const char *const by_block[] = {"no_alpha",         "no_alpha_on_accumulator",
+                                       "no_alpha_on_l",    "block_maximum",
+                                       "zero_padded_tail", "tail_dropped",
+                                       "queries_dropped",  "keys_dropped",
+                                       "dQ_twice",         "dQ_overwritten",
+                                       "dK_overwritten",   NULL};
+enum { OWN_BLOCKS = 4 };
+static const int64_t own_blocks[OWN_BLOCKS] = {16, 32, 64, 128};
+
+static const td_variant *const *mistakes_of(td_op op) {
+    return op == TD_OP_ATTENTION_FORWARD ? td_cpu_mistakes : td_cpu_backward_mistakes;
+}
+
+/* "no_alpha" of "mistake_no_alpha". */
+static const char *short_name(const td_variant *mistake) {
+    static const char *const prefixes[] = {"mistake_backward_", "mistake_"};
+    for (int k = 0; k < 2; k++)
+        if (!strncmp(mistake->name, prefixes[k], strlen(prefixes[k]))) return mistake->name + strlen(prefixes[k]);
+    return mistake->name;
+}
+
+static int depends_on_block(const char *name) {
+    for (int k = 0; by_block[k]; k++)
+        if (!strcmp(by_block[k], name)) return 1;
+    return 0;
+}
+
+/* The suspect of a mistake as the problem has it (own < 0), or in blocks of the submission's own. */
+static int suspect_of(td_suspects *suspects, const td_variant *mistake, int own) {
+    static char names[TD_SUSPECTS][48], texts[TD_SUSPECTS][160]; /* kept for as long as suspects are */
+    static int kept;
+    const char *name = short_name(mistake);
+    char own_name[48];
+    if (own < 0) return td_suspects_enter(suspects, name, mistake->mistake);
+    snprintf(own_name, sizeof own_name, "%s_%lld", name, (long long)own_blocks[own]);
+    int k = 0;
+    while (k < kept && strcmp(names[k], own_name)) k++;
+    if (k == kept && kept < TD_SUSPECTS) {
+        memcpy(names[kept], own_name, sizeof own_name);
+        snprintf(texts[kept++], sizeof texts[0], "%s (in blocks of %lld)", mistake->mistake,
+                 (long long)own_blocks[own]);
+    }
+    return td_suspects_enter(suspects, names[k], texts[k]);
+}
+
+void td_attention_enter(td_suspects *suspects, td_op op) {
+    for (const td_variant *const *m = mistakes_of(op); *m; m++)
+        for (int own = -1; own < (depends_on_block(short_name(*m)) ? OWN_BLOCKS : 0); own++)
+            suspect_of(suspects, *m, own);
+}
+
+void td_attention_hear(td_suspects *suspects, const td_right *right, const td_tensor *tensors, int failed) {
+    td_suspects_case(suspects, failed);
+    for (const td_variant *const *m = mistakes_of(right->truth.problem.op); *m; m++)
+        for (int own = -1; own < (depends_on_block(short_name(*m)) ? OWN_BLOCKS : 0); own++) {
+            int suspect = suspect_of(suspects, *m, own);
+            if (suspects->suspect[suspect].misses > 0) continue; /* it is out already */
+            td_problem problem = right->truth.problem;
+            if (own >= 0) problem.attention.block = own_blocks[own];
+            td_view view = td_right_try(right, tensors, *m, &problem);
+            td_suspects_view(suspects, suspect, view.fits, view.differs);
+        }
+}
