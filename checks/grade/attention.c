@@ -66,35 +66,47 @@ static int take(td_trial *trial, td_wire_reader *bytes) {
     return bytes->at == bytes->end;
 }
 
-td_status td_attention_call(td_attention_answer *answer, const td_attention_task *task, td_child *child,
-                            td_grade_result *result, td_error *err) {
+td_status td_attention_call(const td_grade_run *run, const td_attention_task *task, td_child *child,
+                            td_attention_answer *answer, td_grade_result *result, td_error *err) {
     const char *name = answer->asked->name;
     td_wire_buffer request = {NULL, 0, 0, 0};
     td_said said;
     size_t largest = 4096;
     for (int k = 0; k < TD_MAX_TENSORS; k++) largest += answer->trial.buffer[k].bytes;
     td_attention_put(answer, &request);
-    td_status s = request.failed
-                      ? td_fail(err, TD_NO_MEMORY, "%s: no memory for a request", name)
-                      : td_child_run(child, task->what, &request, task->limit, largest, NULL, NULL, &said, err);
+    td_status s = request.failed ? td_fail(err, TD_NO_MEMORY, "%s: no memory for a request", name)
+                                 : td_child_run(child, task->what, &request, td_grade_limit(run, task->limit), largest,
+                                                NULL, NULL, &said, err);
     td_wire_free(&request);
     if (s) return s;
-    if (said.outcome != TD_CHILD_FINE || said.done.status != TD_OK) {
+    if (said.outcome != TD_CHILD_FINE || said.done.status != TD_OK || said.done.notes)
         td_grade_outcome(result, name, &said);
-        return TD_OK;
-    }
+    if (said.outcome != TD_CHILD_FINE || said.done.status != TD_OK) return TD_OK;
     answer->seconds = said.seconds;
     answer->answered = take(&answer->trial, &said.bytes);
-    if (!answer->answered)
-        td_grade_wrong(result, name, "the reply is not as long as the outputs are");
-    else if (said.done.notes & TD_NOTE_INPUT_CHANGED)
-        td_grade_wrong(result, name, "an input was changed");
-    else if (said.done.notes & TD_NOTE_ROUNDING)
-        td_grade_wrong(result, name, "the rounding mode, or the treatment of subnormal numbers, was left changed");
+    if (!answer->answered) td_grade_wrong(result, name, "the reply is not as long as the outputs are");
     return TD_OK;
 }
 
-td_status td_attention_judge(td_grade_run *run, const td_attention_task *task, const td_attention_answer *answer,
+/* An output that is in part as it arrived was never written there: say so, before its NaNs are compared. */
+static void look_for_unwritten(const td_tensor *t, const char *name, const char *case_name, td_grade_result *result) {
+    int64_t n = 0, first[4] = {0};
+    for (int64_t b = 0; b < t->size[0]; b++)
+        for (int64_t h = 0; h < t->size[1]; h++)
+            for (int64_t i = 0; i < t->size[2]; i++)
+                for (int64_t j = 0; j < t->size[3]; j++) {
+                    uint32_t bits;
+                    memcpy(&bits, (const float *)t->data + td_offset(t, b, h, i, j), sizeof bits);
+                    if (bits == UINT32_MAX && n++ == 0) memcpy(first, (int64_t[]){b, h, i, j}, sizeof first);
+                }
+    if (n == 0) return;
+    td_grade_wrong(result, case_name,
+                   "%s: %lld of %lld elements were not written, the first (b,h,t,d) = (%lld,%lld,%lld,%lld)", name,
+                   (long long)n, (long long)td_count(t), (long long)first[0], (long long)first[1], (long long)first[2],
+                   (long long)first[3]);
+}
+
+td_status td_attention_judge(const td_attention_task *task, const td_attention_answer *answer, td_suspects *suspects,
                              td_grade_result *result, td_error *err) {
     const td_trial *trial = &answer->trial;
     const char *name = answer->asked->name;
@@ -106,15 +118,17 @@ td_status td_attention_judge(td_grade_run *run, const td_attention_task *task, c
     if (td_trial_verify(trial, &why)) td_grade_wrong(result, name, "%s", why.message);
     for (int k = 0; k < trial->operation->tensors; k++) {
         const td_tensor_role *role = &trial->operation->role[k];
+        const td_tensor *got = &trial->tensors[role->index];
         td_comparison c;
         if (!role->is_output) continue;
         const td_bounds *bounds = &right.bounds[role->index];
-        td_compare(&trial->tensors[role->index], &right.truth.tensors[role->index], hard ? bounds->hard : bounds->gate,
-                   role->infinity_sign, &c);
-        td_grade_compared(result, name, role->name, &c);
+        td_compare(got, &right.truth.tensors[role->index], hard ? bounds->hard : bounds->gate, role->infinity_sign, &c);
         failed |= c.verdict == TD_FAIL;
+        if (task->outputs && !(task->outputs & 1u << role->index)) continue;
+        look_for_unwritten(got, role->name, name, result);
+        td_grade_compared(result, name, role->name, &c);
     }
-    if (run && !answer->asked->unnamed) td_attention_hear(&run->suspects, &right, trial->tensors, failed);
+    if (suspects && !answer->asked->unnamed) td_attention_hear(suspects, &right, trial->tensors, failed);
     td_right_free(&right);
     return TD_OK;
 }
@@ -131,12 +145,12 @@ td_status td_attention_cases(td_grade_run *run, const td_grade_check *check, con
         if (!td_grade_wanted(run, check, c->name, c->secret)) continue;
         uint64_t seed = td_grade_seed(run, check, c->name, c->secret);
         if ((s = td_attention_draw(&answer[n], task, c, seed, err))) break;
-        s = td_attention_call(&answer[n++], task, child, result, err);
+        s = td_attention_call(run, task, child, &answer[n++], result, err);
         if (!answer[n - 1].answered) break;
     }
     if (child) td_grade_let_go(run, child);
     for (int k = 0; k < n; k++) {
-        if (s == TD_OK && answer[k].answered) s = td_attention_judge(run, task, &answer[k], result, err);
+        if (s == TD_OK && answer[k].answered) s = td_attention_judge(task, &answer[k], &run->suspects, result, err);
         td_attention_free(&answer[k]);
     }
     return s;

@@ -24,6 +24,7 @@ typedef struct td_attention_task {
     td_op op;
     uint32_t what;        /* number of the function that is called */
     td_rounding rounding; /* what a submission may round */
+    unsigned outputs;     /* the check is for these alone, 1u << TD_O say; 0: for all. Suspects always see all */
     double limit;         /* seconds that a call may take */
 } td_attention_task;
 
@@ -41,18 +42,28 @@ td_status td_attention_draw(td_attention_answer *out, const td_attention_task *t
 void td_attention_free(td_attention_answer *answer);
 /* The request of a call: the td_attention_problem, then every tensor, in the operation's order. */
 void td_attention_put(const td_attention_answer *answer, td_wire_buffer *request);
-/* Call the child with it and keep what it leaves. What goes wrong with child, status or notes is the result's; then
- * *answered is 0. */
-td_status td_attention_call(td_attention_answer *answer, const td_attention_task *task, td_child *child,
-                            td_grade_result *result, td_error *err);
+/* Call the child with it and keep what it leaves. What goes wrong with child, status or notes is the result's; where
+ * nothing came back `answered` is 0. */
+td_status td_attention_call(const td_grade_run *run, const td_attention_task *task, td_child *child,
+                            td_attention_answer *answer, td_grade_result *result, td_error *err);
 /* Hold the answer against the reference (HARD for adversarial fixtures), look between its elements, and hear every
- * suspect. The child must have ended. run NULL: suspects are not heard. */
-td_status td_attention_judge(td_grade_run *run, const td_attention_task *task, const td_attention_answer *answer,
+ * suspect (NULL: none). The child must have ended. */
+td_status td_attention_judge(const td_attention_task *task, const td_attention_answer *answer, td_suspects *suspects,
                              td_grade_result *result, td_error *err);
 /* All wanted cases of a table: put to one child, and judged when it has ended. After a case without an answer the rest
  * is not asked. */
 td_status td_attention_cases(td_grade_run *run, const td_grade_check *check, const td_attention_task *task,
                              const td_attention_case *cases, td_grade_result *result, td_error *err);
+
+/* Speed: `runs` calls of the submission and of the reference solution (td_grade_peer), in turn and after one of each
+ * that is not timed, on new inputs every time. All answers of the submission are judged when both have ended. */
+td_status td_attention_speed(td_grade_run *run, const td_grade_check *check, const td_attention_task *task,
+                             const td_attention_case *c, int runs, td_grade_result *result, td_error *err);
+/* Memory: the most that a child ever had resident in a call of `large`, less that of one called with `small`. More than
+ * a quarter of the large case's scores, in float32 and of one head, and than a few copies of its tensors, is WRONG. */
+td_status td_attention_memory(td_grade_run *run, const td_grade_check *check, const td_attention_task *task,
+                              const td_attention_case *small, const td_attention_case *large, td_grade_result *result,
+                              td_error *err);
 
 /* Every known mistake of the operation is a suspect; one whose answer depends on the block also as it is in blocks of
  * some usual sizes, whatever the problem asks for. */
