@@ -65,6 +65,10 @@ td_status td_attention_memory(td_grade_run *run, const td_grade_check *check, co
                               const td_attention_case *small, const td_attention_case *large, td_grade_result *result,
                               td_error *err);
 
+/* The same bits: `times` calls with one input, in two children, half of them each. */
+td_status td_attention_repeat(td_grade_run *run, const td_grade_check *check, const td_attention_task *task,
+                              const td_attention_case *c, int times, td_grade_result *result, td_error *err);
+
 /* Every known mistake of the operation is a suspect; one whose answer depends on the block also as it is in blocks of
  * some usual sizes, whatever the problem asks for. */
 void td_attention_enter(td_suspects *suspects, td_op op);

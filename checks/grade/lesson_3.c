@@ -168,7 +168,7 @@ CASES(lse, of_both)
 
 static td_status check_memory(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
     static const td_attention_case small = {.name = "T 64", .problem = {1, 1, 1, 64, 64, 8, 0.35, LEFT, 64}};
-    static const td_attention_case large = {.name = "T 4096", .problem = {1, 1, 1, 4096, 4096, 8, 0.35, LEFT, 64}};
+    static const td_attention_case large = {.name = "T 2048", .problem = {1, 1, 1, 2048, 2048, 8, 0.35, LEFT, 64}};
     return td_attention_memory(run, check, &of_both, &small, &large, result, err);
 }
 
