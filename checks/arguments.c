@@ -118,28 +118,6 @@ int td_arguments_given(const td_arguments *arguments, const char *name) {
     return i >= 0 && arguments->value[i];
 }
 
-static int is_plain(const char *value) {
-    for (; *value; value++)
-        if (!isalnum((unsigned char)*value) && !strchr("_-+.,/:@%", *value)) return 0;
-    return 1;
-}
-
-/* Inside single quotes a shell changes nothing; the quote itself is written '\''. */
-static void print_quoted(FILE *out, const char *value) {
-    if (is_plain(value)) {
-        fputs(value, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *value; value++) {
-        if (*value == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*value, out);
-    }
-    fputc('\'', out);
-}
-
 void td_arguments_replay(const td_arguments *arguments, char *out, int size) {
     FILE *line = fmemopen(out, (size_t)size, "w");
     if (!line) {
@@ -149,7 +127,7 @@ void td_arguments_replay(const td_arguments *arguments, char *out, int size) {
     /* make would expand a '$' in a value, and split one at spaces: such a line calls the program itself */
     int number, plain = 1;
     for (int i = 0; arguments->options[i].name; i++)
-        plain = plain && is_plain(td_argument_text(arguments, arguments->options[i].name));
+        plain = plain && td_is_plain_word(td_argument_text(arguments, arguments->options[i].name));
     if (plain && sscanf(arguments->command, "lesson %d", &number) == 1)
         fprintf(line, "make lesson-%d", number);
     else
@@ -159,7 +137,7 @@ void td_arguments_replay(const td_arguments *arguments, char *out, int size) {
         if (!value[0]) continue;
         char label[32];
         fprintf(line, " %s=", td_option_label(arguments->options[i].name, label, sizeof label));
-        print_quoted(line, value);
+        td_print_quoted(line, value);
     }
     fclose(line);
     out[size - 1] = '\0';

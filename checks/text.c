@@ -1,5 +1,6 @@
 /* Showing text on a terminal or in a one-line message. */
 #include "text.h"
+#include <ctype.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -52,6 +53,61 @@ char *td_shown(const char *text, char *out, int size) {
     }
     *end = '\0';
     return out;
+}
+
+/* Code points that show nothing themselves, but change how others are shown: C1 controls, and those of direction. */
+static int is_control(const unsigned char *s, int n) {
+    if (n == 1) return s[0] < 0x20 || s[0] == 0x7f;
+    unsigned point = s[0] & (0x7Fu >> n);
+    for (int i = 1; i < n; i++) point = point << 6 | (s[i] & 0x3F);
+    return point < 0xA0 || (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
+           (point >= 0x2060 && point <= 0x206F) || point == 0x61C || point == 0xFEFF || (point & 0xFFFE) == 0xFFFE ||
+           (point >= 0xD800 && point <= 0xDFFF) || point > 0x10FFFF;
+}
+
+void td_print_visible(FILE *out, const char *text, const char *indent) {
+    size_t length = strlen(text);
+    while (length && text[length - 1] == '\n') length--;
+    for (const unsigned char *c = (const unsigned char *)text, *end = c + length; c < end;) {
+        int n = character(c);
+        if (*c == '\n')
+            fprintf(out, "\n%s", indent), c++;
+        else if (*c == '\t')
+            fputs("    ", out), c++;
+        else if (n && !is_control(c, n))
+            c += fwrite(c, 1, (size_t)n, out);
+        else
+            for (int bytes = n ? n : 1; bytes > 0; bytes--) fprintf(out, "\\x%02x", *c++);
+    }
+}
+
+int td_is_plain_word(const char *word) {
+    for (; *word; word++)
+        if (!isalnum((unsigned char)*word) && !strchr("_-+.,/:@%", *word)) return 0;
+    return 1;
+}
+
+/* Inside single quotes a shell changes nothing; the quote itself is written '\''. Control characters would be lost to
+ * the eye, and act on the terminal: $'' has escapes for them. */
+void td_print_quoted(FILE *out, const char *word) {
+    int escaped = 0;
+    for (const char *c = word; *c; c++) escaped |= (unsigned char)*c < 0x20 || *c == 0x7f;
+    if (td_is_plain_word(word)) {
+        fputs(word, out);
+        return;
+    }
+    fputs(escaped ? "$'" : "'", out);
+    for (; *word; word++) {
+        if (escaped && ((unsigned char)*word < 0x20 || *word == 0x7f))
+            fprintf(out, "\\%03o", (unsigned char)*word);
+        else if (escaped && (*word == '\'' || *word == '\\'))
+            fprintf(out, "\\%c", *word);
+        else if (*word == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*word, out);
+    }
+    fputc('\'', out);
 }
 
 static struct winsize window(FILE *stream) {

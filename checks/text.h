@@ -8,6 +8,16 @@
  * size − 1 bytes; of a longer text the start and the end remain, "…" between them. size ≥ 16. Returns `out`. */
 char *td_shown(const char *text, char *out, int size);
 
+/* Text of several lines that nobody trusts, as a terminal may have it: what is no printable character (control bytes,
+ * broken UTF-8, the controls of Unicode that turn text around) is written as \x1b; a new line begins with `indent`, a
+ * tab becomes spaces. Ends without a newline; newlines at the end of `text` are left away. */
+void td_print_visible(FILE *out, const char *text, const char *indent);
+
+/* A word of a command line, quoted where a shell would change it: 'two words', or $'with \033' (bash). */
+void td_print_quoted(FILE *out, const char *word);
+/* Would neither a shell nor make change it? */
+int td_is_plain_word(const char *word);
+
 /* Columns and rows of the terminal behind `stream`: 80 by 24 where it is no terminal. */
 int td_terminal_columns(FILE *stream);
 int td_terminal_rows(FILE *stream);

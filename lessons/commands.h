@@ -6,10 +6,13 @@
 
 enum {
     TD_EXIT_OK = 0,
-    TD_EXIT_WRONG = 1,       /* a check ran and failed */
-    TD_EXIT_USAGE = 2,       /* a bad parameter */
-    TD_EXIT_ENVIRONMENT = 3, /* I/O, memory, no device */
-    TD_EXIT_INTERNAL = 4
+    TD_EXIT_WRONG = 1,        /* a check ran and failed */
+    TD_EXIT_USAGE = 2,        /* a bad parameter */
+    TD_EXIT_ENVIRONMENT = 3,  /* I/O, memory, no device */
+    TD_EXIT_INTERNAL = 4,     /* a fault of Tandem's own */
+    TD_EXIT_BUILD_FAILED = 5, /* grade: the submission cannot be compiled */
+    TD_EXIT_CRASHED = 6,      /* grade: it did */
+    TD_EXIT_TIMED_OUT = 7     /* grade: it took too long */
 };
 
 /* The exit status that belongs to the error. */
@@ -27,6 +30,7 @@ int td_command_run(int argc, char **argv);
 int td_command_check(int argc, char **argv);
 int td_command_check_gpu(int argc, char **argv);
 int td_command_check_gpt(int argc, char **argv);
+int td_command_grade(int argc, char **argv);
 int td_command_list(int argc, char **argv);
 int td_command_ranks(int argc, char **argv);
 int td_command_resources(int argc, char **argv);

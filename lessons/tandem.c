@@ -23,6 +23,7 @@ static const command commands[] = {
     {"check", "compare variants with the double-precision reference", td_command_check},
     {"check-gpu", "every rung of the GPU, over the shapes that kernels fail on", td_command_check_gpu},
     {"check-gpt", "the GPT on the GPU, layer by layer and as a whole", td_command_check_gpt},
+    {"grade", "a submission of an exercise: compiled, run in a sandbox, scored", td_command_grade},
     {"list", "every variant, with its backend and limits", td_command_list},
     {"ranks", "what ranks do together: a task under mpirun", td_command_ranks},
     {"resources", "what a GPU's kernels take: registers, shared memory, occupancy", td_command_resources},

@@ -3,10 +3,8 @@
 #include "../text.h"
 #include "exercise.h"
 #include "tandem/philox.h"
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 const char *td_graded_name(td_graded graded) {
@@ -15,11 +13,14 @@ const char *td_graded_name(td_graded graded) {
     return (unsigned)graded < TD_GRADED_KINDS ? names[graded] : "?";
 }
 
-double td_grade_limit(const td_grade_run *run, double seconds) {
+double td_grade_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    double left = run->deadline - ((double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
-    return fmax(0, fmin(seconds, left));
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double td_grade_limit(const td_grade_run *run, double seconds) {
+    return fmax(0, fmin(seconds, run->deadline - td_grade_now()));
 }
 
 int td_grade_wanted(const td_grade_run *run, const td_grade_check *check, const char *case_name, int secret) {
@@ -50,15 +51,12 @@ td_status td_grade_peer(td_grade_run *run, int part, const td_program **peer, td
     const td_exercise *e = run->exercise;
     *peer = program;
     if (program->path[0]) return TD_OK;
-    char name[96], solution[4096], scratch[4160];
+    char name[96], solution[4096];
     snprintf(name, sizeof name, "lessons/%s/exercise/solution", e->folder);
     td_status s = td_resource_find(name, solution, sizeof solution, err);
     if (s != TD_OK) return s;
-    snprintf(scratch, sizeof scratch, "%.4000s/peer%d", run->scratch, part);
-    if (s == TD_OK && mkdir(scratch, 0700) != 0) s = td_file_failed(scratch, "cannot be made", errno, err);
     const char *others[] = {e->parts > 1 ? e->part[!part].file : NULL, NULL};
-    if (s == TD_OK)
-        s = td_program_build(program, run->sandbox, &e->part[part], others, solution, scratch, run->limits.gpu, err);
+    s = td_program_build(program, run->sandbox, &e->part[part], others, solution, run->scratch, run->limits.gpu, err);
     if (s == TD_OK && program->outcome != TD_BUILT)
         s = td_fail(err, TD_INTERNAL, "the reference solution %s/%s cannot be compiled: %.160s", name,
                     e->part[part].file, program->messages);
@@ -68,8 +66,11 @@ td_status td_grade_peer(td_grade_run *run, int part, const td_program **peer, td
 
 td_status td_grade_start(td_grade_run *run, const td_grade_check *check, td_child **child, td_error *err) {
     enum { HELLO_SECONDS = 10 }; /* a CUDA context takes some of them */
-    return td_child_start(child, run->sandbox, &run->limits, run->program[check->part].path,
-                          td_grade_limit(run, HELLO_SECONDS), err);
+    const td_program *program = &run->program[check->part];
+    td_limits limits = run->limits;
+    limits.gpu = program->gpu;
+    if (program->gpu) limits.address_bytes = 0;
+    return td_child_start(child, run->sandbox, &limits, program->path, td_grade_limit(run, HELLO_SECONDS), err);
 }
 
 void td_grade_let_go(td_grade_run *run, td_child *child) {
@@ -124,7 +125,9 @@ void td_grade_outcome(td_grade_result *result, const char *case_name, const td_s
             snprintf(result->message, sizeof result->message, "%s: %s", td_outcome_name(said->outcome),
                      td_shown(said->why, shown, sizeof shown));
     } else if (said->done.status != TD_OK) {
-        td_shown(said->done.message, shown, sizeof shown);
+        char message[sizeof said->done.message + 1]; /* which need not end */
+        snprintf(message, sizeof message, "%.*s", (int)sizeof said->done.message, said->done.message);
+        td_shown(message, shown, sizeof shown);
         td_grade_wrong(result, case_name, "the function returned %s%s%s", status_name(said->done.status),
                        shown[0] ? ": " : ", without a message", shown);
     } else if (said->done.notes & TD_NOTE_INPUT_CHANGED)

@@ -14,8 +14,10 @@ typedef struct td_graded_lesson {
     td_grade_result result[TD_RUBRIC_LINES];               /* in the rubric's order */
     double points[TD_RUBRIC_LINES], most[TD_RUBRIC_LINES]; /* earned, and asked for (0: skipped) */
     double seconds[TD_RUBRIC_LINES];
+    int judged[2]; /* a part: its wrong cases that were held against suspects */
     int named;
-    td_suspect suspect[TD_GRADE_NAMED]; /* the mistakes that explain every wrong case */
+    td_suspect suspect[TD_GRADE_NAMED]; /* the mistakes that explain every wrong case of a part, … */
+    int suspect_part[TD_GRADE_NAMED];   /* … and of which */
     char build[16384];                  /* the compiler's words where it failed */
     char output[2048];
     double leader; /* the leaderboard's figure: the best ratio, once all is correct; 0 */
@@ -29,7 +31,8 @@ typedef struct td_grade {
     int lessons;
     td_graded_lesson lesson[8];
     double points, most, seconds;
-    int complete; /* every check has its result */
+    int complete;   /* every check has its result */
+    char note[600]; /* of the whole: no exercise's file is there, one case alone was run; "" */
 } td_grade;
 
 typedef struct td_grade_options {
@@ -37,17 +40,20 @@ typedef struct td_grade_options {
     int lesson;             /* 0: each lesson whose file is there */
     uint64_t seed, secret;
     int public_only, gpu;
-    const char *only_case, *rubric; /* NULL: the exercise's own */
-    double seconds;                 /* for all of it; the checks that do not fit are TIMED_OUT */
-    /* After every check: the record as it stands. An error stops the grading. */
+    const char *only_case; /* check/name, or a check; NULL: all */
+    const char *rubric;    /* a file; NULL: the exercise's own */
+    double seconds;        /* for all of it; the checks that do not fit are TIMED_OUT */
+    /* Before the first check and after every one: the record as it stands. An error stops the grading. */
     td_status (*progress)(void *context, const td_grade *grade, td_error *err);
     void *context;
 } td_grade_options;
 
-/* Grades. TD_OK whatever the submission did; the record is on the heap, freed with free(). */
+/* Grades. TD_OK whatever the submission did, an empty folder included; the record is on the heap, freed with free().
+ * TD_BAD_PARAM: no such folder, lesson, rubric or case. May be called from several threads at once. */
 td_status td_grade_submission(td_grade **out, const td_grade_options *options, const td_sandbox *sandbox,
                               td_error *err);
-/* The worst thing that happened, for the exit status: harness fault > build failed > crashed > timed out > wrong. */
+/* The worst thing that happened, for the exit status: harness fault > build failed > crashed > timed out > wrong >
+ * partial > pass; SKIPPED where nothing at all could be run. */
 td_graded td_grade_verdict(const td_grade *grade);
 
 /* Reports. Files appear whole or not at all. */

@@ -1,0 +1,21 @@
+/* What all reports share: the words about one check. All that is not the grader's own is made visible here, once. */
+#ifndef TANDEM_GRADE_REPORT_H
+#define TANDEM_GRADE_REPORT_H
+
+#include "grade.h"
+
+/* Points as they are shown: to a hundredth. */
+double td_report_points(double points);
+/* "lesson 3, ragged" */
+void td_report_name(const td_graded_lesson *lesson, int i, char *out, int size);
+/* One line: what came of it. "all 24 cases right", "wrong in 3 of 24 cases", "not run: only once ragged passes" */
+void td_report_brief(const td_graded_lesson *lesson, int i, FILE *out);
+/* All there is to say, in lines that begin with `indent` and end with a newline: the message, the mistake's name, the
+ * command that replays the case. Nothing for a check that passed without a figure. */
+void td_report_explain(const td_grade *grade, int lesson, int i, const char *indent, FILE *out);
+/* The whole: tier, seeds, note, what the submission printed. */
+void td_report_about(const td_grade *grade, const char *indent, FILE *out);
+/* A function's text on the heap, for reports that are no stream; NULL: no memory. */
+char *td_report_explained(const td_grade *grade, int lesson, int i);
+
+#endif

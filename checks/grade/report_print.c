@@ -1,0 +1,59 @@
+/* The report on a terminal. */
+#include "../text.h"
+#include "report.h"
+#include <string.h>
+
+/* The skeleton handed in as it was: every check says what it says itself. */
+static int is_not_written(const td_graded_lesson *lesson) {
+    int said = 0;
+    for (int i = 0; i < lesson->done; i++) {
+        const td_grade_result *r = &lesson->result[i];
+        if (r->graded == TD_GRADED_NOT_RUN || r->graded == TD_GRADED_SKIPPED) continue;
+        if (r->graded != TD_GRADED_WRONG || !strstr(r->message, "not written yet")) return 0;
+        said = 1;
+    }
+    return said;
+}
+
+static void print_check(const td_grade *grade, int l, int i, FILE *out) {
+    const td_graded_lesson *lesson = &grade->lesson[l];
+    const td_rubric_line *line = &lesson->rubric.line[i];
+    const td_grade_result *r = &lesson->result[i];
+    char points[32];
+    snprintf(points, sizeof points, "%g/%g", td_report_points(lesson->points[i]), td_report_points(lesson->most[i]));
+    fprintf(out, "  %-13s %9s  %-14s ", td_graded_name(r->graded), points, line->name);
+    td_print_visible(out, line->title, "");
+    fputs("\n      ", out);
+    td_report_brief(lesson, i, out);
+    fputc('\n', out);
+    td_report_explain(grade, l, i, "      ", out);
+}
+
+static void print_build(const td_graded_lesson *lesson, FILE *out) {
+    if (!lesson->build[0]) return;
+    fputs("  what the compiler said:\n    ", out);
+    td_print_visible(out, lesson->build, "    ");
+    fputc('\n', out);
+}
+
+static void print_lesson(const td_grade *grade, int l, FILE *out) {
+    const td_graded_lesson *lesson = &grade->lesson[l];
+    double points = 0, most = 0;
+    for (int i = 0; i < lesson->rubric.n; i++) points += lesson->points[i], most += lesson->most[i];
+    fprintf(out, "\nlesson %d, %s: %g of %g points\n", lesson->exercise->number, lesson->exercise->folder,
+            td_report_points(points), td_report_points(most));
+    print_build(lesson, out);
+    if (is_not_written(lesson))
+        fprintf(out, "  The exercise is not written yet: the skeleton came back as it was handed out.\n");
+    for (int i = 0; i < lesson->rubric.n; i++) print_check(grade, l, i, out);
+    if (lesson->leader > 0) fprintf(out, "  leaderboard: %.4g = %s\n", lesson->leader, lesson->leader_name);
+}
+
+void td_report_print(const td_grade *grade, FILE *out) {
+    char shown[200];
+    fprintf(out, "submission: %s\n", td_shown(grade->submission, shown, sizeof shown));
+    td_report_about(grade, "", out);
+    for (int l = 0; l < grade->lessons; l++) print_lesson(grade, l, out);
+    fprintf(out, "\ntotal: %g of %g points in %.1f s\n", td_report_points(grade->points), td_report_points(grade->most),
+            grade->seconds);
+}

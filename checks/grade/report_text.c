@@ -1,0 +1,116 @@
+/* The words about one check, and about the whole. */
+#include "../text.h"
+#include "report.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double td_report_points(double points) {
+    return isfinite(points) && points > 0 ? round(points * 100) / 100 : 0;
+}
+
+void td_report_name(const td_graded_lesson *lesson, int i, char *out, int size) {
+    snprintf(out, (size_t)size, "lesson %d, %s", lesson->exercise->number, lesson->rubric.line[i].name);
+}
+
+static int part_of(const td_graded_lesson *lesson, int i) {
+    const td_grade_check *c = lesson->exercise->checks;
+    while (c->name && strcmp(c->name, lesson->rubric.line[i].name) != 0) c++;
+    return c->part;
+}
+
+void td_report_brief(const td_graded_lesson *lesson, int i, FILE *out) {
+    const td_grade_result *r = &lesson->result[i];
+    switch (r->graded) {
+    case TD_GRADED_PASS:
+    case TD_GRADED_PARTIAL:
+        if (r->ratio > 0)
+            fprintf(out, "%.3g = %s", r->ratio, r->measure);
+        else
+            fprintf(out, r->cases == 1 ? "%d case is right" : "%d cases are right", r->cases);
+        break;
+    case TD_GRADED_WRONG: fprintf(out, "wrong in %d of %d cases", r->failed_cases, r->cases); break;
+    case TD_GRADED_CRASHED:
+    case TD_GRADED_TIMED_OUT:
+        if (r->cases) fprintf(out, "in case %s, one of %d that failed", r->case_name, r->failed_cases);
+        break;
+    case TD_GRADED_HARNESS: fprintf(out, "a fault of the grader, not of the submission"); break;
+    default: break;
+    }
+}
+
+static void print_mistakes(const td_graded_lesson *lesson, int i, const char *indent, FILE *out) {
+    int part = part_of(lesson, i), named = 0;
+    if (lesson->result[i].graded != TD_GRADED_WRONG) return;
+    for (int k = 0; k < lesson->named; k++)
+        if (lesson->suspect_part[k] == part)
+            fprintf(out, "%s%s %s (%s)\n", indent, named++ ? "or:     " : "mistake:", lesson->suspect[k].text,
+                    lesson->suspect[k].name);
+    if (!named && lesson->judged[part])
+        fprintf(out, "%smistake: unknown; none that the grader knows explains every case\n", indent);
+}
+
+static void print_replay(const td_grade *grade, const td_graded_lesson *lesson, int i, const char *indent, FILE *out) {
+    const td_grade_result *r = &lesson->result[i];
+    if (!r->failed_cases || !r->case_name[0]) return;
+    fprintf(out, "%sreplay:  build/tandem grade SUBMISSION=", indent);
+    td_print_quoted(out, grade->submission);
+    fprintf(out, " LESSON=%d CASE=%s/", lesson->exercise->number, lesson->rubric.line[i].name);
+    td_print_quoted(out, r->case_name);
+    fprintf(out, " SEED=%llu SECRET=%llu\n", (unsigned long long)grade->seed, (unsigned long long)grade->secret);
+}
+
+static void print_figures(const td_grade_result *r, const char *indent, FILE *out) {
+    if (r->seconds > 0 && r->peer_seconds > 0)
+        fprintf(out, "%smedian %.3g ms, the reference solution's %.3g ms, in the same run\n", indent, 1e3 * r->seconds,
+                1e3 * r->peer_seconds);
+    if (!r->failed_cases && isfinite(r->err_over_tol))
+        fprintf(out, "%sworst err/tol %.3g, in case %s\n", indent, r->err_over_tol, r->case_name);
+}
+
+void td_report_explain(const td_grade *grade, int number, int i, const char *indent, FILE *out) {
+    const td_graded_lesson *lesson = &grade->lesson[number];
+    const td_grade_result *r = &lesson->result[i];
+    if (r->failed_cases) fprintf(out, "%scase %s:\n", indent, r->case_name);
+    if (r->message[0]) {
+        fputs(indent, out);
+        td_print_visible(out, r->message, indent);
+        fputc('\n', out);
+    }
+    print_figures(r, indent, out);
+    print_mistakes(lesson, i, indent, out);
+    print_replay(grade, lesson, i, indent, out);
+}
+
+char *td_report_explained(const td_grade *grade, int lesson, int i) {
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return NULL;
+    td_report_brief(&grade->lesson[lesson], i, out);
+    fputc('\n', out);
+    td_report_explain(grade, lesson, i, "", out);
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+void td_report_about(const td_grade *grade, const char *indent, FILE *out) {
+    const td_sandbox *sandbox = grade->sandbox;
+    fprintf(out, "%ssandbox: %s%s%s%s\n", indent, td_tier_name(sandbox->tier), sandbox->why[0] ? " (" : "",
+            sandbox->why, sandbox->why[0] ? ")" : "");
+    if (sandbox->tier == TD_TIER_NONE)
+        fprintf(out, "%s*** UNSANDBOXED: the submission ran with all rights of who started the grader ***\n", indent);
+    fprintf(out, "%sseed %llu, secret %llu: the same two give the same cases\n", indent,
+            (unsigned long long)grade->seed, (unsigned long long)grade->secret);
+    if (!grade->complete) fprintf(out, "%sINCOMPLETE: grading goes on, or was ended before its end\n", indent);
+    if (grade->note[0]) fprintf(out, "%s%s\n", indent, grade->note);
+    for (int l = 0; l < grade->lessons; l++) {
+        if (!grade->lesson[l].output[0]) continue;
+        fprintf(out, "%slesson %d: the submission printed:\n%s  | ", indent, grade->lesson[l].exercise->number, indent);
+        char next[40];
+        snprintf(next, sizeof next, "%.32s  | ", indent);
+        td_print_visible(out, grade->lesson[l].output, next);
+        fputc('\n', out);
+    }
+}
