@@ -24,7 +24,7 @@ quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 passed = $(foreach v,$(1),$(call quote,$v=$(value $v)))
 parameters = $(call passed,$(given))
 
-goals := all help list check ranks check-ranks check-gpu check-gpu-model sanitize-gpu count-gpu sweep resources bench bench-cpu \
+goals := all help list check grade ranks check-ranks check-gpu check-gpu-model sanitize-gpu count-gpu sweep resources bench bench-cpu \
 	bench-gpu-peers bench-gpu-adam bench-gpu-model check-gpu-ranks bench-gpu-ranks record-gpu test lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
@@ -50,6 +50,10 @@ solution-%: all ## the reference solution, after a confirmation; where there is 
 	$(call exercise,solution)
 reset-%: all ## start over; your work is kept under another name
 	$(call exercise,reset)
+
+##@ Grade
+grade: all ## a submission compiled, run in a sandbox, scored: make grade SUBMISSION=dir LESSON=3
+	$(measured) grade $(parameters)
 
 ##@ Measure
 list: all ## every variant, with its backend and limits

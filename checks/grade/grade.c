@@ -68,7 +68,7 @@ static td_status find_lessons(grading *g, const char *submission, td_error *err)
     const td_grade_options *o = g->options;
     td_status s = TD_OK;
     char folder[4096], shown[64];
-    int known = 0;
+    int known = !o->lesson;
     for (int i = 0; td_exercises[i] && s == TD_OK; i++) {
         const td_exercise *e = td_exercises[i];
         if (o->lesson && e->number != o->lesson) continue;
