@@ -5,6 +5,7 @@ CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
 
 found := $(shell for p in jansson hwloc openblas; do $(PKG_CONFIG) --exists $$p 2>/dev/null && echo $$p; done)
+comma := ,
 defines := $(addprefix -DTD_HAVE_,$(shell echo $(found) | tr a-z A-Z))
 ifneq ($(found),)
 found_cflags := $(shell $(PKG_CONFIG) --cflags $(found))
@@ -75,7 +76,15 @@ child_flags := -std=c17 -O2 -g -Wall -Wextra -Wpedantic -Werror -fopenmp -D_GNU_
 child_common := main.o arena.o ask.o
 submission_c := -std=c17 -O2 -g -Wall -Wextra -fopenmp -Iinclude
 child_of_tests := $(patsubst tests/checks/grade/child/%.c,$(BUILD)/grade/child/%.o,$(wildcard tests/checks/grade/child/*.c))
-graded := $(child) $(BUILD)/grade/flags
+# Kernels: the headers of gpu/ that they may know, and in one object the child's side of device memory with the device
+# behind it, the emulator or the GPU. -Wp: for the compiler alone, or it would link a runtime to what it instruments.
+kernel_headers := $(addprefix $(BUILD)/grade/gpu/,gpu.h emu/cuda.h cuda.h cuda/launches.h launches.h)
+kernel_child := $(BUILD)/grade/child/kernels.o $(BUILD)/grade/device/gpu/launches.o
+emulator_child := $(patsubst %.c,$(BUILD)/grade/device/%.o,$(filter-out gpu/emu/cublas.c,$(wildcard gpu/emu/*.c)))
+device_child := $(BUILD)/grade/child/emulated.o $(if $(cuda_objects),$(BUILD)/grade/child/cuda.o)
+submission_emulated := $(patsubst -fsanitize=%,-Wp$(comma)-fsanitize=%,$(filter-out -Werror -fPIC -I%,$(emulate))) -Iinclude -Igpu
+submission_cuda := $(filter-out -Werror all-warnings -Xcompiler -fPIC% -I%,$(nvcc_flags)) -Xcompiler -iquote,gpu -Iinclude
+graded := $(child) $(kernel_headers) $(device_child) $(BUILD)/grade/flags
 
 .PHONY: all tests always
 all: $(BUILD)/tandem $(BUILD)/libtandem.so $(graded)
@@ -122,11 +131,22 @@ $(BUILD)/grade/child/%.o: checks/grade/child/%.c $(BUILD)/flags checks/build.mk
 $(child_of_tests): $(BUILD)/grade/child/%.o: tests/checks/grade/child/%.c $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(child_flags) -MMD -MP -c -o $@ $<
+$(BUILD)/grade/gpu/%: gpu/%
+	@mkdir -p $(@D); cp $< $@
+$(BUILD)/grade/device/%.o: %.c $(BUILD)/flags checks/build.mk
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(child_flags) -DTD_ARENA_MIB=128 -MMD -MP -c -o $@ $<
+$(BUILD)/grade/child/emulated.o: $(kernel_child) $(emulator_child)
+$(BUILD)/grade/child/cuda.o: $(kernel_child) $(patsubst %,$(BUILD)/obj/cuda/gpu/cuda/%.o,device launches)
+$(device_child):
+	$(call say,LD,$@)$(CC) -r -nostdlib -o $@ $^
 # One line a key, read by checks/grade/build_files.c: the compiler's command, what is linked, and how.
 $(BUILD)/grade/flags: checks/build.mk $(BUILD)/flags
 	@mkdir -p $(@D)
-	@printf '%s\n' 'c_compiler $(shell command -v $(CC)) $(submission_c)' 'c_objects $(child_common)' 'c_link -static -lm' >$@
--include $(patsubst %.o,%.d,$(child) $(child_of_tests) $(call object,$(library) $(with_mpi) $(program)) $(test_objects) $(gpu_objects))
+	@printf '%s\n' 'c_compiler $(shell command -v $(CC)) $(submission_c)' 'c_objects $(child_common)' 'c_link -static -lm' \
+		'cu_compiler $(shell command -v $(CXX)) $(submission_emulated)' 'cu_objects $(child_common) emulated.o' 'cu_link -static -lm' \
+		$(if $(cuda_objects),'cuda_compiler $(cuda_home)/bin/nvcc $(submission_cuda)' 'cuda_objects $(child_common) cuda.o' 'cuda_link -lm') >$@
+-include $(patsubst %.o,%.d,$(child) $(emulator_child) $(child_of_tests) $(call object,$(library) $(with_mpi) $(program)) $(test_objects) $(gpu_objects))
 
 ifeq ($(shell $(PKG_CONFIG) --exists criterion 2>/dev/null && echo yes),yes)
 $(BUILD)/tests: $(test_objects) $(call object,$(library)) $(gpu_objects) $(BUILD)/sources

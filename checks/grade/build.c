@@ -63,15 +63,19 @@ static td_status compile(td_program *out, const td_sandbox *sandbox, const td_wo
     return TD_OK;
 }
 
-static td_status command_for(const td_part *part, const td_words *sources, const td_words *objects, td_words *command,
+/* C, or kernels for the emulator, or for the GPU: what keys of $(BUILD)/grade/flags begin with. */
+static const char *kind_of(const td_part *part, int gpu) {
+    return !strstr(part->file, ".cu") ? "c" : gpu ? "cuda" : "cu";
+}
+
+static td_status command_for(const char *kind, const td_words *sources, const td_words *objects, td_words *command,
                              td_error *err) {
-    const char *kind = strstr(part->file, ".cu") ? "cu" : "c";
     char key[16];
     snprintf(key, sizeof key, "%s_compiler", kind);
     td_status status = td_words_of_build(command, key, "", err);
     for (int i = 0; i < sources->n; i++) td_words_add(command, "%s", sources->word[i]);
-    /* What follows is no source any more, whatever language the flags named. */
-    td_words_add(command, "-xnone");
+    /* What follows is no source any more, whatever language the flags named; nvcc's name none. */
+    if (strcmp(kind, "cuda") != 0) td_words_add(command, "-xnone");
     for (int i = 0; i < objects->n; i++) td_words_add(command, "grade/%s", objects->word[i]);
     snprintf(key, sizeof key, "%s_link", kind);
     if (!status) status = td_words_of_build(command, key, "", err);
@@ -94,14 +98,16 @@ static td_status build_in(td_program *out, const td_sandbox *sandbox, const td_p
         free(words);
         return TD_OK;
     }
-    const char *kind = strstr(part->file, ".cu") ? "cu_objects" : "c_objects";
+    const char *kind = kind_of(part, out->gpu);
+    char key[16];
+    snprintf(key, sizeof key, "%s_objects", kind);
     if (status && err) *err = refused;
     if (!status) status = td_build_headers("include", folder, err);
-    if (!status && kind[1] == 'u') status = td_build_headers("gpu", folder, err);
-    if (!status) status = td_words_of_build(objects, kind, "", err);
+    if (!status && kind[1]) status = td_build_headers("grade/gpu", folder, err);
+    if (!status) status = td_words_of_build(objects, key, "", err);
     td_words_add(objects, "serve_%s.o", part->serve);
     if (!status) status = td_build_objects(objects, folder, err);
-    if (!status) status = command_for(part, sources, objects, command, err);
+    if (!status) status = command_for(kind, sources, objects, command, err);
     if (!status) status = compile(out, sandbox, command, folder, err);
     free(words);
     return status;

@@ -104,9 +104,10 @@ static td_status copy_headers(const char *from, const char *to, td_error *err) {
 
 td_status td_build_headers(const char *name, const char *folder, td_error *err) {
     char from[PATH_MAX], to[PATH_MAX];
+    const char *slash = strrchr(name, '/');
     td_status status = td_resource_find(name, from, sizeof from, err);
     if (status) return status;
-    snprintf(to, sizeof to, "%.3000s/%s", folder, name);
+    snprintf(to, sizeof to, "%.3000s/%s", folder, slash ? slash + 1 : name);
     return copy_headers(from, to, err);
 }
 

@@ -20,7 +20,7 @@ td_status td_words_of_build(td_words *words, const char *key, const char *prefix
 
 /* A copy that everybody may read. What is no regular file is refused; `most`: bytes, 0 for any number. */
 td_status td_build_copy(const char *from, const char *to, size_t most, td_error *err);
-/* The headers (.h, .cuh) of Tandem's folder `name` and those below it, to folder/name. */
+/* The headers (.h, .cuh) of Tandem's folder `name` and those below it, to a folder of its last name in `folder`. */
 td_status td_build_headers(const char *name, const char *folder, td_error *err);
 /* $(BUILD)/grade/child/NAME for each word, to folder/grade/. */
 td_status td_build_objects(const td_words *objects, const char *folder, td_error *err);

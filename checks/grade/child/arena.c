@@ -124,5 +124,5 @@ int td_child_describe(const void *address, char *out, int size) {
                      a->output ? "" : ", which is an input and may not be written");
         return 1;
     }
-    return 0;
+    return td_child_describe_device && td_child_describe_device(address, out, size);
 }
