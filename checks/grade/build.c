@@ -117,7 +117,7 @@ td_status td_program_build(td_program *out, const td_sandbox *sandbox, const td_
                            const char *submission, const char *scratch, int gpu, td_error *err) {
     char folder[3000], path[4096];
     struct stat st;
-    *out = (td_program){.gpu = gpu};
+    *out = (td_program){.gpu = gpu && strstr(part->file, ".cu")};
     snprintf(path, sizeof path, "%.3000s/%s", submission, part->file);
     if (lstat(path, &st) != 0) {
         snprintf(path, sizeof path, "%s is not there", part->file);

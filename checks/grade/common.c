@@ -64,13 +64,22 @@ td_status td_grade_peer(td_grade_run *run, int part, const td_program **peer, td
     return s;
 }
 
+td_limits td_grade_limits(const td_grade_run *run, int part) {
+    const size_t emulator_bytes = (size_t)8 << 30; /* its tables, and its threads' stacks: nearly all stays unused */
+    td_limits limits = run->limits;
+    limits.gpu = run->program[part].gpu;
+    if (limits.gpu)
+        limits.address_bytes = 0;
+    else if (limits.address_bytes && strstr(run->exercise->part[part].file, ".cu"))
+        limits.address_bytes += emulator_bytes;
+    return limits;
+}
+
 td_status td_grade_start(td_grade_run *run, const td_grade_check *check, td_child **child, td_error *err) {
     enum { HELLO_SECONDS = 10 }; /* a CUDA context takes some of them */
-    const td_program *program = &run->program[check->part];
-    td_limits limits = run->limits;
-    limits.gpu = program->gpu;
-    if (program->gpu) limits.address_bytes = 0;
-    return td_child_start(child, run->sandbox, &limits, program->path, td_grade_limit(run, HELLO_SECONDS), err);
+    td_limits limits = td_grade_limits(run, check->part);
+    return td_child_start(child, run->sandbox, &limits, run->program[check->part].path,
+                          td_grade_limit(run, HELLO_SECONDS), err);
 }
 
 void td_grade_let_go(td_grade_run *run, td_child *child) {

@@ -87,6 +87,8 @@ td_status td_grade_peer(td_grade_run *run, int part, const td_program **peer, td
 double td_grade_now(void);
 /* Seconds that a call may last which is given `seconds`: no more than are left for all of it. */
 double td_grade_limit(const td_grade_run *run, double seconds);
+/* The limits under which a part's program runs: kernels need other address space than C does. */
+td_limits td_grade_limits(const td_grade_run *run, int part);
 /* A child of the submission's program for this check's part. Delete it with td_grade_let_go, which keeps what it
  * printed. */
 td_status td_grade_start(td_grade_run *run, const td_grade_check *check, td_child **child, td_error *err);
