@@ -33,7 +33,7 @@ void td_asked_judge(const td_asked *asked, const char *case_name, const void *qu
         asked->say(asked, question, answer, want, message, sizeof message);
     }
     if (!wrong) td_grade_right(result, case_name);
-    if (wrong && unwritten) td_grade_wrong(result, case_name, "%s is not written yet: %s", asked->name, message);
+    if (wrong && unwritten) td_grade_wrong(result, case_name, "%s is not written yet", asked->name);
     if (wrong && !unwritten) td_grade_wrong(result, case_name, "%s\n%d of %d answers are wrong", message, wrong, n);
     if (wrong && unwritten) return;
     td_suspects_case(suspects, wrong);

@@ -67,7 +67,7 @@ static void draw_huge_masked(uint64_t seed, uint64_t i, td_roofline_question *q)
 }
 
 static void draw_huge_scores(uint64_t seed, uint64_t i, td_roofline_question *q) {
-    huge(seed, i, 1 << 22, 16, q);
+    huge(seed, i, 1 << 23, 16, q);
 }
 
 static void draw_huge_tensors(uint64_t seed, uint64_t i, td_roofline_question *q) {
@@ -78,7 +78,7 @@ static void draw_huge_tensors(uint64_t seed, uint64_t i, td_roofline_question *q
 static void draw_floor(uint64_t seed, uint64_t i, td_roofline_question *q) {
     q->peak = (double)drawn(seed, i, 0, 1000000000, 1000000000000000);
     q->bandwidth = (double)drawn(seed, i, 1, 1000000000, 10000000000000);
-    q->bytes = drawn(seed, i, 2, 1000, 1000000000000);
+    q->bytes = drawn(seed, i, 2, 1000000, 1000000000);
     double ratio = (double)drawn(seed, i, 3, 1001, 32003) / 1000;
     q->flops = (int64_t)((double)q->bytes / q->bandwidth * q->peak * (i % 2 ? ratio : 1 / ratio));
     q->intensity = q->peak / q->bandwidth * (i % 2 ? ratio : 1 / ratio);
