@@ -71,7 +71,7 @@ test_objects := $(call object,$(tests)) $(patsubst %.cu,$(BUILD)/obj/emulated/%.
 
 # What a submission is compiled with and linked against. Its program has no sanitizer, whatever ours has, and its flags
 # are fixed: a grade must not depend on ours.
-child := $(patsubst checks/grade/child/%.c,$(BUILD)/grade/child/%.o,$(filter-out %/jail.c,$(wildcard checks/grade/child/*.c)))
+child := $(patsubst checks/grade/child/%.c,$(BUILD)/grade/child/%.o,$(filter-out %/jail.c %/jail_filter.c,$(wildcard checks/grade/child/*.c)))
 child_flags := -std=c17 -O2 -g -Wall -Wextra -Wpedantic -Werror -fopenmp -D_GNU_SOURCE -Iinclude -ffp-contract=off
 child_common := main.o arena.o ask.o
 submission_c := -std=c17 -O2 -g -Wall -Wextra -fopenmp -Iinclude
@@ -84,7 +84,8 @@ emulator_child := $(patsubst %.c,$(BUILD)/grade/device/%.o,$(filter-out gpu/emu/
 device_child := $(BUILD)/grade/child/emulated.o $(if $(cuda_objects),$(BUILD)/grade/child/cuda.o)
 submission_emulated := $(patsubst -fsanitize=%,-Wp$(comma)-fsanitize=%,$(filter-out -Werror -fPIC -I%,$(emulate))) -Iinclude -Igpu
 submission_cuda := $(filter-out -Werror all-warnings -Xcompiler -fPIC% -I%,$(nvcc_flags)) -Xcompiler -iquote,gpu -Iinclude
-graded := $(child) $(kernel_headers) $(device_child) $(BUILD)/grade/flags
+graded := $(child) $(kernel_headers) $(device_child) $(BUILD)/grade/flags $(BUILD)/grade/jail
+seccomp := $(shell $(PKG_CONFIG) --exists libseccomp 2>/dev/null && echo yes)
 
 .PHONY: all tests always
 all: $(BUILD)/tandem $(BUILD)/libtandem.so $(graded)
@@ -140,6 +141,10 @@ $(BUILD)/grade/child/emulated.o: $(kernel_child) $(emulator_child)
 $(BUILD)/grade/child/cuda.o: $(kernel_child) $(patsubst %,$(BUILD)/obj/cuda/gpu/cuda/%.o,device launches)
 $(device_child):
 	$(call say,LD,$@)$(CC) -r -nostdlib -o $@ $^
+$(BUILD)/grade/jail: checks/grade/child/jail.c checks/grade/child/jail_filter.c checks/grade/child/jail.h $(BUILD)/flags checks/build.mk
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(child_flags) $(if $(seccomp),-DTD_HAVE_LIBSECCOMP) -static -o $@ $(filter %.c,$^) $(if $(seccomp),-lseccomp)
+$(BUILD)/obj/checks/grade/sandbox.o: private flags += $(if $(seccomp),-DTD_HAVE_LIBSECCOMP)
 # One line a key, read by checks/grade/build_files.c: the compiler's command, what is linked, and how.
 $(BUILD)/grade/flags: checks/build.mk $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -158,7 +163,7 @@ $(BUILD)/tests:
 endif
 
 # Change the flags and everything is compiled anew; add or remove a source and everything is linked anew.
-$(BUILD)/flags: text = $(CC) $(flags) $(CXX) $(emulate) $(NVCC) $(nvcc_flags) $(nccl_library) $(mpi_cflags)
+$(BUILD)/flags: text = $(CC) $(flags) $(CXX) $(emulate) $(NVCC) $(nvcc_flags) $(nccl_library) $(mpi_cflags) $(seccomp)
 $(BUILD)/sources: text = $(sort $(library) $(of_program) $(program) $(tests) $(test_kernels) $(rungs) $(cuda_only)) $(LDFLAGS) $(mpi_libs) $(found_libs) $(cuda_libs) $(LDLIBS)
 $(BUILD)/commit: text = $(COMMIT)
 $(BUILD)/flags $(BUILD)/sources $(BUILD)/commit: always

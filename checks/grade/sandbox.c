@@ -1,11 +1,13 @@
-/* Programs that nobody trusts: started, and ended whole. */
+/* Programs that nobody trusts: which tier there is, and how they are ended whole. */
 #include "sandbox.h"
 #include "../file.h"
-#include "wire.h"
+#include "sandbox_parts.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,62 +17,72 @@ const char *td_tier_name(td_tier tier) {
 }
 
 td_limits td_limits_of_child(void) {
-    return (td_limits){(size_t)4 << 30, (size_t)4 << 30, 0, 60, 64, 2, 0};
+    return (td_limits){(size_t)4 << 30, 0, 0, 60, 64, 2, 0};
 }
 
 td_limits td_limits_of_compiler(void) {
-    return (td_limits){(size_t)4 << 30, (size_t)4 << 30, (size_t)64 << 20, 60, 64, 1, 0};
+    return (td_limits){(size_t)4 << 30, 0, (size_t)64 << 20, 60, 64, 1, 0};
+}
+
+const char *td_bubblewrap(void) {
+    static const char *const places[] = {"/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (access(places[i], X_OK) == 0) return places[i];
+    return NULL;
+}
+
+/* The launcher, run in the tier as a child is, filter and all. */
+static td_status try_out(const td_sandbox *sandbox, td_error *err) {
+    const char *argv[] = {sandbox->jail, "ok", NULL};
+    td_limits limits = td_limits_of_child();
+    td_process process;
+    td_ended ended;
+    if (sandbox->tier == TD_TIER_BUBBLEWRAP && !td_bubblewrap())
+        return td_fail(err, TD_UNSUPPORTED, "bwrap is not installed");
+    if (sandbox->tier == TD_TIER_SECOND_UID && geteuid() != 0)
+        return td_fail(err, TD_UNSUPPORTED, "only root has a second uid to give");
+    if (sandbox->tier != TD_TIER_NONE && !sandbox->filtered)
+        return td_fail(err, TD_UNSUPPORTED, "this build has no libseccomp");
+    td_status status = td_sandbox_start(sandbox, &limits, argv, NULL, NULL, STDERR_FILENO, &process, err);
+    if (status) return status;
+    td_process_gone(process.handle, 10);
+    for (int i = 0; i < 1000 && !td_sandbox_over(&process); i++) usleep(1000);
+    td_sandbox_end(sandbox, &process, &ended);
+    close(process.output);
+    return ended.status == 0 ? TD_OK : td_fail(err, TD_UNSUPPORTED, "a program does not run there");
 }
 
 td_status td_sandbox_find(td_sandbox *out, td_tier wanted, td_error *err) {
+    td_error first = {TD_OK, ""}, why;
+    td_status status;
     *out = (td_sandbox){TD_TIER_NONE, 0, "", ""};
-    if (wanted != TD_TIERS && wanted != TD_TIER_NONE)
-        return td_fail(err, TD_UNSUPPORTED, "the tier '%s' is not there", td_tier_name(wanted));
-    snprintf(out->why, sizeof out->why, "no other tier is there");
-    return TD_OK;
-}
-
-static void limit(int what, rlim_t most) {
-    struct rlimit r = {most, most};
-    setrlimit(what, &r);
-}
-
-static void become(const td_limits *limits, const char *const *argv, const char *folder, int fd, int output) {
-    char threads[32];
-    int empty = open("/dev/null", O_RDONLY);
-    snprintf(threads, sizeof threads, "OMP_NUM_THREADS=%d", limits->threads);
-    char *const environment[] = {threads, "OMP_WAIT_POLICY=passive", "PATH=/usr/bin:/bin", NULL};
-    if (setsid() < 0 || (folder && chdir(folder) != 0) || dup2(empty, 0) < 0) _exit(127);
-    if (dup2(output, 1) < 0 || dup2(output, 2) < 0 || (fd >= 0 && dup2(fd, TD_WIRE_FD) < 0)) _exit(127);
-    for (int i = fd >= 0 ? 4 : 3; i < 256; i++) close(i);
-    if (limits->address_bytes) limit(RLIMIT_AS, limits->address_bytes);
-    limit(RLIMIT_CPU, (rlim_t)limits->cpu_seconds);
-    limit(RLIMIT_CORE, 0);
-    execve(argv[0], (char *const *)argv, environment);
-    _exit(127);
-}
-
-td_status td_sandbox_start(const td_sandbox *sandbox, const td_limits *limits, const char *const *argv,
-                           const char *folder, const char *const *readable, int fd, td_process *process,
-                           td_error *err) {
-    (void)sandbox, (void)readable;
-    int out[2];
-    if (pipe2(out, O_CLOEXEC) != 0) return td_fail(err, TD_IO, "no pipe for a program: %s", strerror(errno));
-    pid_t pid = fork();
-    if (pid == 0) become(limits, argv, folder, fd, out[1]);
-    close(out[1]);
-    if (pid < 0) {
-        close(out[0]);
-        return td_fail(err, TD_IO, "no process for a program: %s", strerror(errno));
+#ifdef TD_HAVE_LIBSECCOMP
+    out->filtered = 1;
+#endif
+    status = td_resource_find("grade/jail", out->jail, sizeof out->jail, err);
+    if (status) return status;
+    for (int tier = 0; tier < TD_TIERS; tier++) {
+        if (wanted != TD_TIERS && tier != (int)wanted) continue;
+        out->tier = (td_tier)tier;
+        status = try_out(out, &why);
+        if (status && tier == TD_TIER_NONE && out->filtered) {
+            out->filtered = 0; /* a container may forbid filters too */
+            status = try_out(out, &why);
+        }
+        if (!status) break;
+        if (!first.message[0]) first = why;
     }
-    *process = (td_process){pid, pid, out[0], -1, -1, 0};
-    return TD_OK;
+    snprintf(out->why, sizeof out->why, "%.150s", first.message);
+    if (!status) return TD_OK;
+    return wanted == TD_TIERS ? td_fail(err, TD_INTERNAL, "no program can be started: %s", why.message)
+                              : td_fail(err, TD_UNSUPPORTED, "%s: %s", td_tier_name(wanted), why.message);
 }
 
 size_t td_sandbox_resident(const td_process *process) {
     char path[64], line[256];
     unsigned long long kib = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", process->inner);
+    if (process->inner <= 0 || td_process_gone(process->handle, 0)) return 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)process->inner);
     FILE *in = fopen(path, "r");
     if (!in) return 0;
     while (fgets(line, sizeof line, in) && sscanf(line, "VmHWM: %llu", &kib) != 1) continue;
@@ -83,12 +95,38 @@ int td_sandbox_over(const td_process *process) {
     return waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
 }
 
+void td_sandbox_signal(const td_process *process, int number) {
+    if (process->handle >= 0) syscall(SYS_pidfd_send_signal, process->handle, number, NULL, 0);
+}
+
+/* From the inside out, so that each parent can still say how its child ended. A namespace is empty once its first
+ * process has gone. */
+static void kill_all(td_process *process) {
+    enum { PATIENCE = 2 };
+    td_sandbox_signal(process, SIGKILL);
+    td_process_gone(process->handle, PATIENCE);
+    for (int i = 0; i < 200 && process->init >= 0 && !td_sandbox_over(process); i++) usleep(1000);
+    if (process->init >= 0) {
+        syscall(SYS_pidfd_send_signal, process->init, SIGKILL, NULL, 0);
+        td_process_gone(process->init, PATIENCE);
+    }
+    if (process->pid > 0) kill(-process->pid, SIGKILL), kill(process->pid, SIGKILL);
+    if (process->uid_lock >= 0) td_uid_kill(process->uid);
+}
+
 void td_sandbox_end(const td_sandbox *sandbox, td_process *process, td_ended *ended) {
-    struct rusage used;
-    (void)sandbox;
-    ended->resident_bytes = td_sandbox_resident(process);
-    kill(process->inner, SIGKILL);
-    while (wait4(process->pid, &ended->status, 0, &used) < 0 && errno == EINTR) continue;
+    struct rusage used = {0};
+    *ended = (td_ended){.resident_bytes = td_sandbox_resident(process)};
+    kill_all(process);
+    while (process->pid > 0 && wait4(process->pid, &ended->status, 0, &used) < 0 && errno == EINTR) continue;
+    /* bwrap ends as a shell would: 128 and the number of the signal. */
+    if (sandbox->tier == TD_TIER_BUBBLEWRAP && WIFEXITED(ended->status) && WEXITSTATUS(ended->status) > 128)
+        ended->status = WEXITSTATUS(ended->status) - 128;
     ended->cpu_seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                          1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    if (process->handle >= 0) close(process->handle);
+    if (process->init >= 0) close(process->init);
+    if (process->uid_lock >= 0) close(process->uid_lock);
+    process->handle = process->init = process->uid_lock = -1;
+    process->pid = process->inner = -1;
 }

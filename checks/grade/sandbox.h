@@ -45,6 +45,7 @@ td_limits td_limits_of_child(void), td_limits_of_compiler(void);
 typedef struct td_process {
     pid_t pid, inner;
     int output;   /* its standard output and errors, one pipe; whoever started it reads and closes this */
+    int handle;   /* pidfd of inner: it cannot come to mean another process */
     int init;     /* pidfd of its namespace's first process; −1: it has none of its own */
     int uid_lock; /* holds its uid for it alone; −1: it runs under the caller's */
     uid_t uid;
@@ -62,6 +63,8 @@ typedef struct td_ended {
     size_t resident_bytes; /* most that it ever had, told by the kernel */
 } td_ended;
 void td_sandbox_end(const td_sandbox *sandbox, td_process *process, td_ended *ended);
+/* A signal to the program itself. */
+void td_sandbox_signal(const td_process *process, int number);
 /* Has it ended by itself? Its end is still to be asked for. */
 int td_sandbox_over(const td_process *process);
 /* The most memory that it had until now: its own, whatever started it. 0 when it is no more. */

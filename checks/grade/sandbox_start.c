@@ -1,0 +1,250 @@
+/* A program started in its tier: bubblewrap's arguments, the launcher's, and the handshake with it. */
+#include "child/jail.h"
+#include "sandbox_parts.h"
+#include "wire.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WORDS = 192, START_SECONDS = 20 };
+
+typedef struct command {
+    const char *word[WORDS];
+    int n;
+    char text[16][24]; /* the numbers among them */
+    int numbers;
+} command;
+
+static void add(command *c, const char *word) {
+    if (c->n < WORDS - 1) c->word[c->n++] = word;
+}
+static void add_list(command *c, const char *const *words) {
+    while (*words) add(c, *words++);
+}
+static void add_number(command *c, unsigned long long n) {
+    char *text = c->text[c->numbers++];
+    snprintf(text, sizeof c->text[0], "%llu", n);
+    add(c, text);
+}
+
+/* No network, no other processes, no files but the launcher's own copy. A compiler sees the system's programs too, and
+ * its folder. */
+static void add_bubblewrap(command *c, const td_limits *limits, const char *folder, const char *const *readable) {
+    static const char *const all[] = {"--die-with-parent",
+                                      "--new-session",
+                                      "--unshare-ipc",
+                                      "--unshare-pid",
+                                      "--unshare-net",
+                                      "--unshare-uts",
+                                      "--unshare-cgroup-try",
+                                      "--cap-drop",
+                                      "ALL",
+                                      "--tmpfs",
+                                      "/tmp",
+                                      "--perms",
+                                      "0555",
+                                      "--ro-bind-data",
+                                      "6",
+                                      "/jail",
+                                      NULL};
+    static const char *const root[] = {"--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", NULL};
+    static const char *const other[] = {"--unshare-user", "--uid", "65534", "--gid", "65534", NULL};
+    /* bwrap would make /etc for root alone. */
+    static const char *const system[] = {"--ro-bind",
+                                         "/usr",
+                                         "/usr",
+                                         "--ro-bind-try",
+                                         "/bin",
+                                         "/bin",
+                                         "--ro-bind-try",
+                                         "/lib",
+                                         "/lib",
+                                         "--ro-bind-try",
+                                         "/lib64",
+                                         "/lib64",
+                                         "--perms",
+                                         "0755",
+                                         "--dir",
+                                         "/etc",
+                                         "--ro-bind-try",
+                                         "/etc/alternatives",
+                                         "/etc/alternatives",
+                                         "--ro-bind-try",
+                                         "/etc/ld.so.cache",
+                                         "/etc/ld.so.cache",
+                                         "--dev",
+                                         "/dev",
+                                         NULL};
+    static const char *const gpu[] = {"--dev-bind",    "/dev", "/dev", "--proc", "/proc",
+                                      "--ro-bind-try", "/sys", "/sys", NULL};
+    add(c, td_bubblewrap());
+    add_list(c, all);
+    add_list(c, geteuid() == 0 ? root : other);
+    if (folder || limits->gpu) add_list(c, system);
+    if (limits->gpu) add_list(c, gpu);
+    for (; readable && *readable; readable++) {
+        add(c, "--ro-bind");
+        add(c, *readable), add(c, *readable);
+    }
+    if (folder) {
+        add(c, limits->file_bytes ? "--bind" : "--ro-bind");
+        add(c, folder), add(c, "/work");
+        add(c, "--chdir"), add(c, "/work");
+    }
+    add(c, "--");
+}
+
+/* Descriptors move to their numbers by way of high ones, so that none is overwritten before it has moved. */
+static void place(int fd, int number) {
+    if (fd < 0)
+        close(number);
+    else if (dup2(fd, number) != number)
+        _exit(TD_JAIL_FAILED);
+}
+
+static void become(const command *c, const char *folder, int wire, int out, int report, int program, int jail) {
+    int given[] = {out, wire, report, program, jail}, high[5];
+    for (int i = 0; i < 5; i++) high[i] = given[i] < 0 ? -1 : fcntl(given[i], F_DUPFD_CLOEXEC, 64);
+    int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    if (setsid() < 0 || (folder && chdir(folder) != 0) || (!folder && chdir("/") != 0)) _exit(TD_JAIL_FAILED);
+    place(empty, 0);
+    place(high[0], 1);
+    place(high[0], 2);
+    place(high[1], TD_WIRE_FD);
+    place(high[2], TD_JAIL_REPORT_FD);
+    place(high[3], TD_JAIL_PROGRAM_FD);
+    place(high[4], TD_JAIL_ITSELF_FD);
+    char *const environment[] = {NULL};
+    execve(c->word[0], (char *const *)c->word, environment);
+    dprintf(TD_JAIL_REPORT_FD, "%s: %s", c->word[0], strerror(errno));
+    _exit(TD_JAIL_FAILED);
+}
+
+/* The first process of the program's namespace is its parent, and with it all of the namespace ends. */
+static pid_t parent_of(pid_t pid) {
+    char path[64], line[512];
+    int parent = -1;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *in = fopen(path, "r");
+    if (!in) return -1;
+    const char *after = fgets(line, sizeof line, in) ? strrchr(line, ')') : NULL;
+    if (!after || sscanf(after + 1, " %*c %d", &parent) != 1) parent = -1;
+    fclose(in);
+    return parent;
+}
+
+/* The launcher's byte comes with its pid, which the kernel fills in, as it is called here. Only then does it go on. */
+static td_status shake_hands(int report, td_process *process, int namespaced, td_error *err) {
+    char text[200] = "";
+    union {
+        char room[CMSG_SPACE(sizeof(struct ucred))];
+        struct cmsghdr align;
+    } control;
+    struct iovec part = {text, sizeof text - 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+    struct pollfd look = {report, POLLIN, 0};
+    ssize_t n = poll(&look, 1, 1000 * START_SECONDS) > 0 ? recvmsg(report, &message, MSG_CMSG_CLOEXEC) : -1;
+    struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (n != 1 || text[0] != 'R' || !head || head->cmsg_type != SCM_CREDENTIALS) {
+        char printed[120] = "";
+        if (n <= 0) {
+            ssize_t got = read(process->output, printed, sizeof printed - 1);
+            printed[got > 0 ? got : 0] = '\0';
+            printed[strcspn(printed, "\n")] = '\0';
+        }
+        return td_fail(err, TD_INTERNAL, "the sandbox does not start: %s", n > 0 ? text : printed);
+    }
+    struct ucred from;
+    memcpy(&from, CMSG_DATA(head), sizeof from);
+    process->inner = from.pid;
+    process->handle = td_process_handle(from.pid);
+    process->init = namespaced ? td_process_handle(parent_of(from.pid)) : -1;
+    if (process->handle < 0 || (namespaced && process->init < 0))
+        return td_fail(err, TD_INTERNAL, "the sandbox does not start: its process is not to be found");
+    if (process->uid_lock >= 0 && from.uid != process->uid)
+        return td_fail(err, TD_INTERNAL, "the sandbox does not start: it kept its uid");
+    if (send(report, "G", 1, MSG_NOSIGNAL) != 1)
+        return td_fail(err, TD_INTERNAL, "the sandbox does not start: it ended at once");
+    return TD_OK;
+}
+
+static void add_jail(command *c, const td_sandbox *sandbox, const td_limits *limits, const td_process *process,
+                     const char *const *argv, int is_child) {
+    td_jail_filter filter = !is_child || !sandbox->filtered ? TD_FILTER_NONE
+                            : limits->gpu                   ? TD_FILTER_GPU
+                                                            : TD_FILTER_CHILD;
+    add(c, sandbox->tier == TD_TIER_BUBBLEWRAP ? "/jail" : sandbox->jail);
+    add_number(c, filter);
+    if (process->uid_lock >= 0)
+        add_number(c, process->uid);
+    else
+        add(c, "-1");
+    add_number(c, limits->address_bytes);
+    add_number(c, limits->file_bytes);
+    add_number(c, (unsigned long long)limits->cpu_seconds);
+    add_number(c, (unsigned long long)limits->processes);
+    add_number(c, (unsigned long long)limits->threads);
+    add(c, "--");
+    add_list(c, argv);
+}
+
+static void close_all(int *fds, int n) {
+    for (int i = 0; i < n; i++)
+        if (fds[i] >= 0) close(fds[i]);
+}
+
+td_status td_sandbox_start(const td_sandbox *sandbox, const td_limits *limits, const char *const *argv,
+                           const char *folder, const char *const *readable, int fd, td_process *process,
+                           td_error *err) {
+    const int is_child = fd >= 0, namespaced = sandbox->tier == TD_TIER_BUBBLEWRAP;
+    int fds[6] = {-1, -1, -1, -1, -1, -1}, *out = fds, *report = fds + 2, *program = fds + 4, *jail = fds + 5, on = 1;
+    command c = {{NULL}, 0, {""}, 0};
+    *process = (td_process){-1, -1, -1, -1, -1, -1, 0};
+    td_status status = TD_OK;
+    if (sandbox->tier != TD_TIER_NONE && geteuid() == 0) status = td_uid_take(&process->uid, &process->uid_lock, err);
+    if (status) return status;
+    if (process->uid_lock >= 0 && folder && limits->file_bytes &&
+        (chmod(folder, 0755) != 0 || chown(folder, process->uid, (gid_t)process->uid) != 0))
+        status = td_fail(err, TD_IO, "%s: cannot be given away: %s", folder, strerror(errno));
+    if (!status && (pipe2(out, O_CLOEXEC) != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, report) != 0 ||
+                    setsockopt(report[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0))
+        status = td_fail(err, TD_IO, "no pipe for a program: %s", strerror(errno));
+    if (!status && is_child && (*program = open(argv[0], O_RDONLY | O_CLOEXEC)) < 0)
+        status = td_fail(err, TD_IO, "%s: cannot be opened: %s", argv[0], strerror(errno));
+    if (!status && namespaced && (*jail = open(sandbox->jail, O_RDONLY | O_CLOEXEC)) < 0)
+        status = td_fail(err, TD_IO, "%s: cannot be opened: %s", sandbox->jail, strerror(errno));
+    if (!status) {
+        if (namespaced) add_bubblewrap(&c, limits, folder, readable);
+        add_jail(&c, sandbox, limits, process, argv, is_child);
+        if (c.n >= WORDS - 1) status = td_fail(err, TD_BAD_PARAM, "a command of too many words");
+    }
+    if (!status) {
+        process->pid = fork();
+        if (process->pid == 0) become(&c, folder, fd, out[1], report[1], *program, *jail);
+        if (process->pid < 0) status = td_fail(err, TD_IO, "no process for a program: %s", strerror(errno));
+    }
+    if (out[1] >= 0) close(out[1]);
+    if (report[1] >= 0) close(report[1]);
+    out[1] = report[1] = -1;
+    process->output = out[0];
+    if (!status) status = shake_hands(report[0], process, namespaced, err);
+    if (status) {
+        td_ended ended;
+        td_sandbox_end(sandbox, process, &ended);
+    } else {
+        out[0] = -1;
+    }
+    close_all(fds, 6);
+    return status;
+}
