@@ -139,7 +139,8 @@ static const int hostile_to_gpu[] = {SCMP_SYS(kill),
 static const int refused_to_gpu[] = {SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(execve), SCMP_SYS(socket)};
 
 /* Threads, but no processes; the one program, once (its descriptor closes as it starts); limits are read, not set;
- * signals go to itself, as abort() sends one. clone3 hides its flags in memory: the C library then takes clone. */
+ * signals go to itself, as a failed assertion sends one. clone3 hides its flags in memory: the C library then takes
+ * clone. */
 static int in_part(td_jail_filter kind) {
     const uint32_t kill = SCMP_ACT_KILL_PROCESS, fork = kind == TD_FILTER_GPU ? SCMP_ACT_ERRNO(EPERM) : kill;
     const uint32_t allow = SCMP_ACT_ALLOW, gpu = kind == TD_FILTER_GPU;
