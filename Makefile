@@ -24,8 +24,9 @@ quote = '$(subst ','\'',$(subst $(newline), ,$(1)))'
 passed = $(foreach v,$(1),$(call quote,$v=$(value $v)))
 parameters = $(call passed,$(given))
 
-goals := all help list check grade ranks check-ranks check-gpu check-gpu-model sanitize-gpu count-gpu sweep resources bench bench-cpu \
-	bench-gpu-peers bench-gpu-adam bench-gpu-model check-gpu-ranks bench-gpu-ranks record-gpu test lint readme clean
+goals := all help list check grade grade-class gradescope-zip ranks check-ranks check-gpu check-gpu-model sanitize-gpu count-gpu sweep \
+	resources bench bench-cpu bench-gpu-peers bench-gpu-adam bench-gpu-model check-gpu-ranks bench-gpu-ranks record-gpu test check-grader \
+	lint readme clean
 .PHONY: setup $(goals)
 ##@ Start
 all: ## compile build/tandem and build/libtandem.so
@@ -95,12 +96,20 @@ bench-gpu-model: all ## time the GPT's forward and backward on the GPU
 record-gpu: all ## measure on a GPU what lessons 1 to 5 show where there is none
 	$(if $(VERBOSE),,@)sh plots/record_gpu.sh
 
+##@ Grade
+grade-class: all ## every folder of SUBMISSIONS=, side by side, resumable, with a summary in OUT=; LESSON=, JOBS=
+	$(tandem) grade-class $(parameters)
+gradescope-zip: ## out/gradescope-lesson-N.zip for Gradescope: LESSON=N or all; SECRET=
+	@sh checks/grade/gradescope/pack.sh $(parameters)
+
 ##@ Work on Tandem; SAN=1 adds the sanitizers, VERBOSE=1 shows every command
 # Criterion runs tests side by side: OpenMP's waiting threads must sleep, or they spin away the others' cores.
 test: export OMP_WAIT_POLICY = passive
 test: all ## run every test
 	$(build) tests
 	$(if $(VERBOSE),,@)$(if $(SAN),$(watched),$(BUILD)/tests </dev/null)
+check-grader: all ## every wrong submission loses and is named, every cheat gains nothing, in each tier that works here
+	@sh tests/check_grader.sh $(BUILD)/tandem
 lint: all ## cppcheck, format, headers that stand alone, direction of includes, README up to date
 	@sh checks/lint.sh
 readme: all ## draw the README's plot and write its figures from plots/recorded

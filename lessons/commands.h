@@ -25,6 +25,7 @@ int td_command_bench_adam(int argc, char **argv);
 int td_command_bench_cpu(int argc, char **argv);
 int td_command_bench_gpt(int argc, char **argv);
 int td_command_exercise(int argc, char **argv);
+int td_command_grade_class(int argc, char **argv);
 int td_command_lesson(int argc, char **argv);
 int td_command_run(int argc, char **argv);
 int td_command_check(int argc, char **argv);
