@@ -55,6 +55,10 @@ reset-%: all ## start over; your work is kept under another name
 ##@ Grade
 grade: all ## a submission compiled, run in a sandbox, scored: make grade SUBMISSION=dir LESSON=3
 	$(measured) grade $(parameters)
+grade-class: all ## every folder of SUBMISSIONS=, side by side, resumable, with a summary in OUT=; LESSON=, JOBS=
+	$(measured) grade-class $(parameters)
+gradescope-zip: ## out/gradescope-lesson-N.zip for Gradescope: LESSON=N or all; SECRET=
+	@sh checks/grade/gradescope/pack.sh $(parameters)
 
 ##@ Measure
 list: all ## every variant, with its backend and limits
@@ -95,12 +99,6 @@ bench-gpu-model: all ## time the GPT's forward and backward on the GPU
 	$(tandem) bench-gpt $(parameters)
 record-gpu: all ## measure on a GPU what lessons 1 to 5 show where there is none
 	$(if $(VERBOSE),,@)sh plots/record_gpu.sh
-
-##@ Grade
-grade-class: all ## every folder of SUBMISSIONS=, side by side, resumable, with a summary in OUT=; LESSON=, JOBS=
-	$(tandem) grade-class $(parameters)
-gradescope-zip: ## out/gradescope-lesson-N.zip for Gradescope: LESSON=N or all; SECRET=
-	@sh checks/grade/gradescope/pack.sh $(parameters)
 
 ##@ Work on Tandem; SAN=1 adds the sanitizers, VERBOSE=1 shows every command
 # Criterion runs tests side by side: OpenMP's waiting threads must sleep, or they spin away the others' cores.

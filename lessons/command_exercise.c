@@ -56,6 +56,20 @@ static td_status reset(const td_arguments *arguments, const td_work *work, td_er
     return TD_OK;
 }
 
+/* tandem grade, of the public cases: its report, its exit status. */
+static td_status check(const td_arguments *arguments, const td_work *work, td_error *err) {
+    (void)arguments;
+    return td_work_is_there(work, err);
+}
+
+static int grade(const td_work *work) {
+    char submission[PATH_MAX + 16], lesson[32], out[48], public[] = "PUBLIC=yes";
+    snprintf(submission, sizeof submission, "SUBMISSION=%s", work->folder);
+    snprintf(lesson, sizeof lesson, "LESSON=%d", work->number);
+    snprintf(out, sizeof out, "OUT=out/check-%d", work->number);
+    return td_command_grade(4, (char *[]){submission, lesson, out, public});
+}
+
 static td_status solution(const td_arguments *arguments, const td_work *work, td_error *err) {
     td_status status = confirm(arguments, "show the reference solution? Your own would teach you more", err);
     return status == TD_OK ? td_work_solution(work, stdout, err) : status;
@@ -76,31 +90,33 @@ static const struct action {
     td_status (*run)(const td_arguments *arguments, const td_work *work, td_error *err);
 } actions[] = {
     {"start", "a working copy of an exercise", of_start, start},
+    {"check", "run the public checks on it", of_start, check},
     {"hint", "the next hint", of_hint, hint},
     {"solution", "the reference solution, after a confirmation", of_confirmed, solution},
     {"reset", "start over; what is there is kept", of_confirmed, reset},
 };
 
-static td_status carry_out(const struct action *action, const td_arguments *arguments, td_error *err) {
+static td_status carry_out(const struct action *action, const td_arguments *arguments, td_work *work, td_error *err) {
     int64_t lesson;
-    td_work work;
     td_status status = td_argument_int(arguments, "lesson", 1, td_work_lessons(), &lesson, err);
-    if (status == TD_OK) status = td_work_find(&work, lesson, td_argument_text(arguments, "work"), err);
-    return status == TD_OK ? action->run(arguments, &work, err) : status;
+    if (status == TD_OK) status = td_work_find(work, lesson, td_argument_text(arguments, "work"), err);
+    return status == TD_OK ? action->run(arguments, work, err) : status;
 }
 
 static int run(const struct action *action, int argc, char **argv) {
     char command[32];
     td_error err;
     td_arguments arguments;
+    td_work work;
     snprintf(command, sizeof command, "exercise %s", action->name);
     td_status status = td_arguments_parse(&arguments, command, action->options, argc, argv, &err);
     if (status == TD_OK && arguments.help) {
         td_arguments_help(&arguments, action->summary);
         return TD_EXIT_OK;
     }
-    if (status == TD_OK) status = carry_out(action, &arguments, &err);
-    return status == TD_OK ? TD_EXIT_OK : td_exit_with(command, &err);
+    if (status == TD_OK) status = carry_out(action, &arguments, &work, &err);
+    if (status) return td_exit_with(command, &err);
+    return action->run == check ? grade(&work) : TD_EXIT_OK;
 }
 
 int td_command_exercise(int argc, char **argv) {

@@ -19,7 +19,7 @@ static const command commands[] = {
     {"bench-gpt", "time the GPT's forward and backward on the GPU", td_command_bench_gpt},
     {"lesson", "run lesson N", td_command_lesson},
     {"grade-class", "a folder of submissions, side by side", td_command_grade_class},
-    {"exercise", "a learner's working copy: start, hint, solution, reset", td_command_exercise},
+    {"exercise", "a learner's working copy: start, check, hint, solution, reset", td_command_exercise},
     {"run", "one variant on your own tensors (.npy)", td_command_run},
     {"check", "compare variants with the double-precision reference", td_command_check},
     {"check-gpu", "every rung of the GPU, over the shapes that kernels fail on", td_command_check_gpu},

@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Beside the submissions' folders; a submission of such a name has no place. */
@@ -53,13 +54,27 @@ static td_status lie_apart(const td_class_options *o, td_error *err) {
                    td_shown(o->out, shown, sizeof shown));
 }
 
+static td_status make_out(const td_class_options *o, td_error *err) {
+    int was_there = access(o->out, F_OK) == 0;
+    td_status status = td_folder_make(o->out, err);
+    if (status == TD_OK) status = lie_apart(o, err);
+    if (status && !was_there) rmdir(o->out);
+    return status;
+}
+
 static td_status take_lock(td_class *class, td_error *err) {
     char path[PATH_MAX], shown[160];
     td_status status = join(class->options->out, "lock", path, err);
     if (status) return status;
     class->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (class->lock < 0) return td_file_failed(path, "cannot be written", errno, err);
-    if (flock(class->lock, LOCK_EX | LOCK_NB) == 0) return TD_OK;
+    /* what a killed run had just started holds it for a moment more */
+    const struct timespec moment = {0, 10 * 1000 * 1000};
+    for (int attempt = 0; attempt < 20; attempt++) {
+        if (flock(class->lock, LOCK_EX | LOCK_NB) == 0) return TD_OK;
+        if (errno != EWOULDBLOCK) break;
+        nanosleep(&moment, NULL);
+    }
     if (errno != EWOULDBLOCK) return td_file_failed(path, "cannot be locked", errno, err);
     return td_fail(err, TD_IO, "%s: another grader is at work there",
                    td_shown(class->options->out, shown, sizeof shown));
@@ -148,9 +163,9 @@ static td_status look(td_class *class, td_class_member *member, uint64_t rules, 
 
 td_status td_class_open(td_class *class, const td_class_options *options, td_error *err) {
     *class = (td_class){.options = options, .lock = -1};
-    td_status status = td_folder_make(options->out, err);
-    if (status || (status = lie_apart(options, err)) || (status = take_lock(class, err)) ||
-        (status = find_secret(class, err)) || (status = find_members(class, err)))
+    td_status status = make_out(options, err);
+    if (status || (status = take_lock(class, err)) || (status = find_secret(class, err)) ||
+        (status = find_members(class, err)))
         return status;
     uint64_t rules = td_class_rules(options->lesson, class->secret);
     for (int i = 0; status == TD_OK && i < class->n; i++) status = look(class, &class->member[i], rules, err);
@@ -171,19 +186,23 @@ static td_status mark(td_class *class, td_class_member *member, td_error *err) {
 }
 
 /* Of a grader: 0 all correct, 1 wrong, 5 build failed, 6 crashed, 7 timed out. All others are no verdict. */
-td_graded td_class_verdict(const td_class_member *member) {
+static td_graded verdict_of(int exit_status) {
     static const td_graded verdict[] = {
         [0] = TD_GRADED_PASS,    [1] = TD_GRADED_WRONG,        [2] = TD_GRADED_HARNESS, [3] = TD_GRADED_HARNESS,
         [4] = TD_GRADED_HARNESS, [5] = TD_GRADED_BUILD_FAILED, [6] = TD_GRADED_CRASHED, [7] = TD_GRADED_TIMED_OUT};
-    int known = member->status >= 0 && member->status < (int)(sizeof verdict / sizeof *verdict);
-    return known ? verdict[member->status] : TD_GRADED_HARNESS;
+    int known = exit_status >= 0 && exit_status < (int)(sizeof verdict / sizeof *verdict);
+    return known ? verdict[exit_status] : TD_GRADED_HARNESS;
+}
+
+td_graded td_class_verdict(const td_class_member *member) {
+    return member->graded ? verdict_of(member->status) : TD_GRADED_HARNESS;
 }
 
 static td_status ended(td_class *class, td_class_member *member, td_error *err) {
     char path[PATH_MAX];
     td_status status = td_class_path(class, member, "results.json", path, err);
     if (status) return status;
-    member->graded = td_class_verdict(member) != TD_GRADED_HARNESS && access(path, R_OK) == 0;
+    member->graded = verdict_of(member->status) != TD_GRADED_HARNESS && access(path, R_OK) == 0;
     return member->graded ? mark(class, member, err) : TD_OK;
 }
 

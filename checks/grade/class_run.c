@@ -24,7 +24,7 @@ typedef struct job {
 /* Never returns. */
 static void become_grader(const td_class *class, const td_class_member *member, const char *report, pid_t parent) {
     const td_class_options *o = class->options;
-    char submission[PATH_MAX + 16], out[PATH_MAX + 16], lesson[32], secret[48], tier[64], threads[16];
+    char submission[PATH_MAX + 16], out[PATH_MAX + 16], lesson[32], secret[48], tier[64], threads[32];
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
     int in = open("/dev/null", O_RDONLY), to = open(report, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -95,7 +95,7 @@ static int end_all(job *jobs, int n) {
     int orphans = 0;
     for (int i = 0; i < n; i++)
         if (jobs[i].pid) kill(jobs[i].pid, SIGKILL);
-    double patience = td_now() + 2;
+    double patience = td_now() + 1;
     for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) >= 0;) {
         if (!orphans && td_now() > patience) orphans = kill_orphans();
         if (pid == 0) nap();

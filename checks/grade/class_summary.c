@@ -50,7 +50,7 @@ static td_status row(const td_class *class, const td_class_member *member, td_re
     double points = 0, most = 0, worst = NAN, ratio = NAN;
     for (int r = 0; checks && r < td_record_rows(checks); r++) {
         points += td_record_get(checks, r, "points");
-        most += td_record_get(checks, r, "max");
+        most += td_record_get(checks, r, "max_points");
         worst = fmax(worst, td_record_get(checks, r, "err_over_tol")); /* of a number and a NaN, the number */
         ratio = fmax(ratio, td_record_get(checks, r, "ratio"));
         add_names(mistakes, sizeof mistakes, td_record_get_text(checks, r, "mistakes"), t);
