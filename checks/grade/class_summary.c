@@ -37,6 +37,13 @@ static void add_names(char *all, size_t room, const char *more, tally *t) {
     }
 }
 
+static void real_or_empty(td_record *out, const char *column, double value) {
+    if (isnan(value))
+        td_record_text(out, column, "");
+    else
+        td_record_real(out, column, value);
+}
+
 static td_status row(const td_class *class, const td_class_member *member, td_record *out, tally *t, td_error *err) {
     char path[PATH_MAX], mistakes[512] = "", *name = td_class_name(member->name);
     td_record *checks = NULL;
@@ -59,8 +66,8 @@ static td_status row(const td_class *class, const td_class_member *member, td_re
     td_record_real(out, "points", points);
     td_record_real(out, "max", most);
     td_record_text(out, "verdict", td_graded_name(td_class_verdict(member)));
-    if (!isnan(worst)) td_record_real(out, "err_over_tol", worst);
-    if (ratio > 0) td_record_real(out, "ratio", ratio);
+    real_or_empty(out, "err_over_tol", worst);
+    real_or_empty(out, "ratio", ratio);
     td_record_text(out, "mistakes", mistakes);
     td_record_real(out, "seconds", member->seconds);
     return TD_OK;

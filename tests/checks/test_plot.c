@@ -21,6 +21,13 @@ static const char accumulate_csv[] = "quantity,accumulator,K,error_q1,error_medi
                                      "dot product,f32,64,1e-8,2e-8,3e-8\ndot product,f32,256,0,1e-7,2e-7\n"
                                      "softmax denominator,fp16,64,1e-4,2e-4,3e-4\n2-norm,bf16,256,0.1,0.2,0.3\n";
 
+/* A failed class, in which nothing can be drawn of error and speed, must be drawn all the same. */
+static const char class_csv[] = "submission,points,max,verdict,err_over_tol,ratio,mistakes,seconds\n"
+                                "ann,10,10,PASS,0.25,1.5,\"\",2\nbob,3,10,WRONG,1e5,\"\",no_scale,2\n";
+static const char failed_class_csv[] = "submission,points,max,verdict,err_over_tol,ratio,mistakes,seconds\n"
+                                       "ann,0,0,HARNESS FAULT,\"\",\"\",\"\",2\n";
+static const char mistakes_csv[] = "mistake,submissions\nno_scale,3\ncausal_off_by_one,1\n";
+
 static int has_gnuplot(void) {
     return system("gnuplot --version >/dev/null 2>&1") == 0;
 }
@@ -52,6 +59,12 @@ static void draws(const char *script, const char *text) {
     cr_assert(png && !strncmp(png, "\x89PNG", 4));
     free(svg), free(png);
     support_folder_remove(folder);
+}
+
+Test(plot, a_class) {
+    draws("class", class_csv);
+    draws("class", failed_class_csv);
+    draws("mistakes", mistakes_csv);
 }
 
 Test(plot, error_vs_block) {
