@@ -21,17 +21,25 @@ static int is_continuation(char c) {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
+/* Code points that show nothing themselves, but change how others are shown: C1 controls, and those of direction. */
+static int is_control(const unsigned char *s, int n) {
+    if (n == 1) return s[0] < 0x20 || s[0] == 0x7f;
+    unsigned point = s[0] & (0x7Fu >> n);
+    for (int i = 1; i < n; i++) point = point << 6 | (s[i] & 0x3F);
+    return point < 0xA0 || (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
+           (point >= 0x2060 && point <= 0x206F) || point == 0x61C || point == 0xFEFF || (point & 0xFFFE) == 0xFFFE ||
+           (point >= 0xD800 && point <= 0xDFFF) || point > 0x10FFFF;
+}
+
 /* Copy `text` into `out` up to `end`, with every byte that is not printable replaced. */
 static char *copy_printable(char *out, const char *text, const char *end) {
     while (text < end) {
-        int n = character((const unsigned char *)text);
-        if (n <= 1 || n > end - text) {
-            unsigned char c = (unsigned char)*text++;
-            *out++ = n == 1 && c >= 0x20 && c != 0x7f ? (char)c : '?';
-        } else {
-            memcpy(out, text, (size_t)n);
-            out += n, text += n;
-        }
+        int n = character((const unsigned char *)text), whole = n && n <= end - text;
+        if (whole && !is_control((const unsigned char *)text, n))
+            memcpy(out, text, (size_t)n), out += n;
+        else
+            *out++ = '?';
+        text += whole ? n : 1;
     }
     return out;
 }
@@ -53,16 +61,6 @@ char *td_shown(const char *text, char *out, int size) {
     }
     *end = '\0';
     return out;
-}
-
-/* Code points that show nothing themselves, but change how others are shown: C1 controls, and those of direction. */
-static int is_control(const unsigned char *s, int n) {
-    if (n == 1) return s[0] < 0x20 || s[0] == 0x7f;
-    unsigned point = s[0] & (0x7Fu >> n);
-    for (int i = 1; i < n; i++) point = point << 6 | (s[i] & 0x3F);
-    return point < 0xA0 || (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
-           (point >= 0x2060 && point <= 0x206F) || point == 0x61C || point == 0xFEFF || (point & 0xFFFE) == 0xFFFE ||
-           (point >= 0xD800 && point <= 0xDFFF) || point > 0x10FFFF;
 }
 
 void td_print_visible(FILE *out, const char *text, const char *indent) {

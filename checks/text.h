@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* A user's text as a message may show it: on one line (control bytes and broken UTF-8 become '?') and no longer than
+/* A user's text as a message may show it: on one line (controls and broken UTF-8 become '?') and no longer than
  * size − 1 bytes; of a longer text the start and the end remain, "…" between them. size ≥ 16. Returns `out`. */
 char *td_shown(const char *text, char *out, int size);
 

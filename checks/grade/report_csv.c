@@ -3,11 +3,12 @@
 #include "../text.h"
 #include "report.h"
 #include <math.h>
+#include <stdlib.h>
 
 static void row(td_record *record, const td_grade *grade, int l, int i) {
     const td_graded_lesson *lesson = &grade->lesson[l];
     const td_grade_result *r = &lesson->result[i];
-    char shown[300], mistakes[400] = "";
+    char shown[1200], mistakes[400] = "";
     int used = 0;
     for (int k = 0; k < lesson->named && r->graded == TD_GRADED_WRONG; k++)
         if (used < (int)sizeof mistakes - 1)
