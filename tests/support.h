@@ -45,7 +45,7 @@ static inline const char *support_path(const char *folder, const char *name) {
     static char path[4][PATH_MAX];
     static int turn;
     char joined[PATH_MAX]; /* `folder` may itself be one of the four */
-    snprintf(joined, sizeof joined, "%s/%s", folder, name);
+    snprintf(joined, sizeof joined, "%.3800s/%.250s", folder, name);
     turn = (turn + 1) % 4;
     return strcpy(path[turn], joined);
 }
