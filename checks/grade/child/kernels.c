@@ -21,6 +21,9 @@ static int used;
 #pragma weak td_emulated_hide
 #pragma weak td_emulated_fault
 #pragma weak td_emulated_describe
+#pragma weak td_emulated_counting
+#pragma weak td_emulated_counts_reset
+#pragma weak td_emulated_counts_of
 
 static const td_device *find_device(td_error *err) {
     static int hidden;
@@ -108,13 +111,21 @@ static td_status finish(const td_device *device, td_status returned, td_error *e
     return returned;
 }
 
+enum { PLAIN, COUNTED, FUNCTIONS }; /* counted: what kernels asked of memory is put behind the outputs */
+
 td_status td_child_serve(uint32_t what, td_wire_reader *request, td_wire_buffer *reply, td_error *err) {
-    if (what != 0) return td_fail(err, TD_INTERNAL, "function %u: there is only 0", what);
     const td_device *device = find_device(err);
     if (!device) return TD_NO_DEVICE;
+    if (what >= FUNCTIONS || (what == COUNTED && !td_emulated_counting))
+        return td_fail(err, TD_INTERNAL, "function %u is not there", what);
+    if (td_emulated_counting) td_emulated_counting(what == COUNTED), td_emulated_counts_reset();
     td_status s = finish(device, td_child_kernels(device, request, err), err);
     for (int i = 0; i < used; i++) device->allocator.free(device->allocator.context, storages[i].device);
     used = 0;
     td_child_outputs(reply);
+    if (what == COUNTED) {
+        td_emulated_counts counts = td_emulated_counts_of(NULL);
+        td_wire_put(reply, &counts, sizeof counts);
+    }
     return s;
 }
