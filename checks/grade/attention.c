@@ -1,6 +1,7 @@
 /* A case of attention on its way: drawn, sent, brought back, judged. */
 #include "attention.h"
 #include "../memory.h"
+#include "tandem/philox.h"
 
 /* The variant whose dtypes a submission has: float32 throughout. */
 static const td_variant *twin_of(td_op op) {
@@ -13,7 +14,7 @@ td_status td_attention_draw(td_attention_answer *out, const td_attention_task *t
     td_problem problem = {.op = task->op, .attention = c->problem};
     td_allocator plain = td_plain_allocator();
     td_trial_plan plan;
-    *out = (td_attention_answer){.asked = c};
+    *out = (td_attention_answer){.asked = c, .seed = seed};
     td_status s = td_problem_validate(&problem, err);
     if (s) return s;
     td_trial_plan_layout(&plan, twin, &problem, c->layout, TD_F32);
@@ -106,6 +107,24 @@ static void look_for_unwritten(const td_tensor *t, const char *name, const char 
                    (long long)first[3]);
 }
 
+/* Rows first, first + apart … of Q, O and LSE are a problem of their own, as long as there is no mask. */
+static td_problem some_rows(const td_attention_answer *answer, td_tensor *t) {
+    static const int by_rows[] = {TD_Q, TD_O, TD_LSE};
+    td_problem problem = answer->trial.problem;
+    const int64_t apart = answer->asked->apart;
+    memcpy(t, answer->trial.tensors, sizeof answer->trial.tensors);
+    if (apart == 0) return problem;
+    int64_t first = td_philox(answer->seed, 0, 0).x[0] % apart;
+    problem.attention.Tq = (problem.attention.Tq - first + apart - 1) / apart;
+    for (int k = 0; k < 3; k++) {
+        td_tensor *rows = &t[by_rows[k]];
+        rows->data = (float *)rows->data + first * rows->stride[2];
+        rows->size[2] = problem.attention.Tq;
+        rows->stride[2] *= apart;
+    }
+    return problem;
+}
+
 td_status td_attention_judge(const td_attention_task *task, const td_attention_answer *answer, td_suspects *suspects,
                              td_grade_result *result, td_error *err) {
     const td_trial *trial = &answer->trial;
@@ -113,12 +132,14 @@ td_status td_attention_judge(const td_attention_task *task, const td_attention_a
     int hard = td_fixture_is_adversarial(answer->asked->fixture), failed = 0;
     td_error why = {TD_OK, ""};
     td_right right;
-    td_status s = td_right_new(&right, &trial->problem, trial->tensors, &task->rounding, &trial->allocator, err);
+    td_tensor tensors[TD_MAX_TENSORS];
+    td_problem problem = some_rows(answer, tensors);
+    td_status s = td_right_new(&right, &problem, tensors, &task->rounding, &trial->allocator, err);
     if (s) return s;
     if (td_trial_verify(trial, &why)) td_grade_wrong(result, name, "%s", why.message);
     for (int k = 0; k < trial->operation->tensors; k++) {
         const td_tensor_role *role = &trial->operation->role[k];
-        const td_tensor *got = &trial->tensors[role->index];
+        const td_tensor *got = &tensors[role->index];
         td_comparison c;
         if (!role->is_output) continue;
         const td_bounds *bounds = &right.bounds[role->index];
@@ -128,7 +149,7 @@ td_status td_attention_judge(const td_attention_task *task, const td_attention_a
         look_for_unwritten(got, role->name, name, result);
         td_grade_compared(result, name, role->name, &c);
     }
-    if (suspects && !answer->asked->unnamed) td_attention_hear(suspects, &right, trial->tensors, failed);
+    if (suspects && !answer->asked->unnamed) td_attention_hear(suspects, &right, tensors, failed);
     td_right_free(&right);
     return TD_OK;
 }

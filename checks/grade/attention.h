@@ -14,10 +14,20 @@ typedef struct td_attention_case {
     int at_start; /* a page that may not be touched lies before each storage, not behind it; bases are one element off
                    */
     int secret;
-    int unnamed; /* says nothing of mistakes: its answer depends on what is left to the submission */
+    int64_t apart; /* only every apart-th row of forward is judged, the first of them drawn; 0: all are */
+    int unnamed;   /* says nothing of mistakes: its answer depends on what is left to the submission */
     /* Change the drawn inputs: plant a NaN, say. May be NULL. */
     void (*plant)(const td_attention_problem *a, const td_tensor *inputs);
 } td_attention_case;
+
+/* Plants of forward. Scores of 100 in the first half of the keys and −100 in the second, or the other way round; rows
+ * of NaN in a query, in keys that no query reads, in keys that some queries read; two keys whose scores are −∞. */
+void td_plant_falling(const td_attention_problem *a, const td_tensor *t);
+void td_plant_rising(const td_attention_problem *a, const td_tensor *t);
+void td_plant_in_query(const td_attention_problem *a, const td_tensor *t);
+void td_plant_unread(const td_attention_problem *a, const td_tensor *t);
+void td_plant_read_by_some(const td_attention_problem *a, const td_tensor *t);
+void td_plant_minus_infinity(const td_attention_problem *a, const td_tensor *t);
 
 /* How an exercise's cases are put. */
 typedef struct td_attention_task {
@@ -34,6 +44,7 @@ typedef struct td_attention_answer {
     td_trial trial; /* float32; tensors lie here as they lay in the child */
     int answered;   /* the outputs are there */
     double seconds; /* that the call took */
+    uint64_t seed;  /* that it was drawn from */
 } td_attention_answer;
 
 /* Draw the inputs; outputs are full of 0xFF. Of backward O and LSE are forward's, in double, rounded once. */

@@ -38,11 +38,12 @@ td_status td_attention_speed(td_grade_run *run, const td_grade_check *check, con
                              const td_attention_case *c, int runs, td_grade_result *result, td_error *err) {
     race race = {.runs = runs < MOST_RUNS ? runs : MOST_RUNS};
     const td_program *peer;
+    const td_limits limits = td_grade_limits(run, check->part);
     td_timing timing[2];
     if (!td_grade_wanted(run, check, c->name, c->secret)) return TD_OK;
     td_status s = td_grade_peer(run, check->part, &peer, err);
     if (s == TD_OK) s = td_grade_start(run, check, &race.child[0], err);
-    if (s == TD_OK) s = td_child_start(&race.child[1], run->sandbox, &run->limits, peer->path, 10, err);
+    if (s == TD_OK) s = td_child_start(&race.child[1], run->sandbox, &limits, peer->path, 10, err);
     for (int r = 0; r <= race.runs && s == TD_OK && (r == 0 || race.answer[r - 1].answered); r++)
         s = one_run(run, check, task, c, &race, r, result, err);
     if (race.child[0]) td_grade_let_go(run, race.child[0]);

@@ -4,6 +4,7 @@
 const td_exercise *const td_exercises[] = {
     &td_exercise_2,
     &td_exercise_3,
+    &td_exercise_4,
     &td_exercise_5,
     NULL,
 };

@@ -4,11 +4,6 @@
 
 #include "attention.h"
 
-/* Speed, forward: long rows on a GPU, beside the reference solution. Kernels work for much longer than it takes to
- * bring tensors there. Of each answer some rows are judged, drawn anew, so that the reference need not compute all.
- * Without a GPU SKIPPED. */
-td_status td_kernels_speed(td_grade_run *run, const td_grade_check *check, const td_attention_task *task,
-                           const td_attention_case *c, int runs, td_grade_result *result, td_error *err);
 /* What the emulator counts, beside the reference solution's counts: something to read, worth no points, since the child
  * counts itself. On a GPU SKIPPED. */
 td_status td_kernels_counts(td_grade_run *run, const td_grade_check *check, const td_attention_task *task,

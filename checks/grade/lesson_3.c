@@ -1,7 +1,6 @@
 /* Exercise of lesson 3: what a submission's online softmax is asked. Few cases, each of which shows something that the
  * others do not. The block is given nearly everywhere: mistakes of the recurrence depend on it. */
 #include "attention.h"
-#include <math.h>
 
 #define FULL TD_MASK_NONE
 #define LEFT TD_MASK_CAUSAL_TOP_LEFT
@@ -68,69 +67,25 @@ static const td_attention_case strides[] = {
     {.name = NULL},
 };
 
-/* Scores of 100 in one half of the keys and −100 in the other: the maximum comes first, or last. Every score is exact.
- */
-static void plant_steps(const td_attention_problem *a, const td_tensor *t, int first) {
-    for (int64_t b = 0; b < a->B; b++)
-        for (int64_t h = 0; h < a->Hq; h++)
-            for (int64_t i = 0; i < a->Tq; i++)
-                for (int64_t c = 0; c < a->d; c++) td_set(&t[TD_Q], b, h, i, c, c == 0);
-    for (int64_t b = 0; b < a->B; b++)
-        for (int64_t h = 0; h < a->Hkv; h++)
-            for (int64_t j = 0; j < a->Tk; j++) td_set(&t[TD_K], b, h, j, 0, (j < a->Tk / 2) == first ? 100 : -100);
-}
-
-static void plant_falling(const td_attention_problem *a, const td_tensor *t) {
-    plant_steps(a, t, 1);
-}
-
-static void plant_rising(const td_attention_problem *a, const td_tensor *t) {
-    plant_steps(a, t, 0);
-}
-
 static const td_attention_case extreme[] = {
     {.name = "large scores", .problem = {1, 2, 2, 24, 40, 16, 30, FULL, 8}},
     {.name = "large offset", .problem = {1, 1, 1, 24, 40, 16, 0.25, LEFT, 8}, .fixture = TD_FIXTURE_OFFSET},
     {.name = "one-hot", .problem = {1, 1, 1, 24, 40, 16, 0.25, FULL, 8}, .fixture = TD_FIXTURE_ONE_HOT},
-    {.name = "maximum first", .problem = {1, 1, 1, 3, 32, 4, 1, FULL, 16}, .plant = plant_falling},
-    {.name = "maximum last", .problem = {1, 1, 1, 3, 32, 4, 1, FULL, 16}, .plant = plant_rising},
+    {.name = "maximum first", .problem = {1, 1, 1, 3, 32, 4, 1, FULL, 16}, .plant = td_plant_falling},
+    {.name = "maximum last", .problem = {1, 1, 1, 3, 32, 4, 1, FULL, 16}, .plant = td_plant_rising},
     {.name = "negative scale", .problem = {1, 1, 1, 24, 40, 16, -20, FULL, 8}},
     {.name = "scale 0", .problem = {1, 1, 1, 24, 40, 16, 0, LEFT, 8}},
     {.name = "secret", .problem = {1, 1, 1, 33, 45, 24, 25, RIGHT, 8}, .fixture = TD_FIXTURE_OUTLIER, .secret = 1},
     {.name = NULL},
 };
 
-static void fill_row(const td_tensor *t, int64_t i, double x) {
-    for (int64_t c = 0; c < t->size[3]; c++) td_set(t, 0, 0, i, c, x);
-}
-
-static void plant_in_query(const td_attention_problem *a, const td_tensor *t) {
-    (void)a;
-    fill_row(&t[TD_Q], 2, NAN);
-}
-
-/* Behind the last key that any query reads. */
-static void plant_unread(const td_attention_problem *a, const td_tensor *t) {
-    for (int64_t j = a->Tq; j < a->Tk; j++) fill_row(&t[TD_K], j, NAN), fill_row(&t[TD_V], j, NAN);
-}
-
-/* Read by some queries, not by those before it. */
-static void plant_read_by_some(const td_attention_problem *a, const td_tensor *t) {
-    fill_row(&t[TD_V], a->Tk / 2, NAN);
-    fill_row(&t[TD_K], a->Tk - 1, NAN);
-}
-
-/* The first two keys have a score of −∞. */
-static void plant_minus_infinity(const td_attention_problem *a, const td_tensor *t) {
-    for (int64_t i = 0; i < a->Tq; i++) td_set(&t[TD_Q], 0, 0, i, 0, 1);
-    for (int64_t j = 0; j < 2; j++) td_set(&t[TD_K], 0, 0, j, 0, -INFINITY);
-}
-
 static const td_attention_case nonfinite[] = {
-    {.name = "NaN in a query", .problem = {1, 1, 1, 6, 9, 8, 0.35, FULL, 4}, .plant = plant_in_query},
-    {.name = "NaN that no query reads", .problem = {1, 1, 1, 6, 11, 8, 0.35, LEFT, 4}, .plant = plant_unread},
-    {.name = "NaN that some queries read", .problem = {1, 1, 1, 9, 9, 8, 0.35, LEFT, 4}, .plant = plant_read_by_some},
-    {.name = "scores of -inf first", .problem = {1, 1, 1, 5, 8, 8, 0.35, FULL, 2}, .plant = plant_minus_infinity},
+    {.name = "NaN in a query", .problem = {1, 1, 1, 6, 9, 8, 0.35, FULL, 4}, .plant = td_plant_in_query},
+    {.name = "NaN that no query reads", .problem = {1, 1, 1, 6, 11, 8, 0.35, LEFT, 4}, .plant = td_plant_unread},
+    {.name = "NaN that some queries read",
+     .problem = {1, 1, 1, 9, 9, 8, 0.35, LEFT, 4},
+     .plant = td_plant_read_by_some},
+    {.name = "scores of -inf first", .problem = {1, 1, 1, 5, 8, 8, 0.35, FULL, 2}, .plant = td_plant_minus_infinity},
     {.name = NULL},
 };
 
