@@ -1,4 +1,4 @@
-/* Exercise of lesson 5: what a submission's attention backward is asked, in C. */
+/* Exercise of lesson 5: what a submission's attention backward is asked, in C; and the table with both parts. */
 #include "lesson_5.h"
 
 static const td_attention_task task = {TD_OP_ATTENTION_BACKWARD, 0, {TD_F32, TD_F32, TD_F32, 4}, 0, 20};
@@ -47,6 +47,16 @@ static const td_grade_check checks[] = {
     {"deterministic", 0, 0, check_deterministic},
     {"memory", 0, 1, check_memory},
     {"speed", 0, 1, check_speed},
+    {"cuda_shapes", 1, 0, td_backward_kernels},
+    {"cuda_ragged", 1, 0, td_backward_kernels},
+    {"cuda_tiles", 1, 0, td_backward_kernels},
+    {"cuda_masks", 1, 0, td_backward_kernels},
+    {"cuda_empty_rows", 1, 0, td_backward_kernels},
+    {"cuda_gqa", 1, 0, td_backward_kernels},
+    {"cuda_strides", 1, 0, td_backward_kernels},
+    {"cuda_extreme", 1, 0, td_backward_kernels},
+    {"cuda_deterministic", 1, 0, td_backward_kernels_repeat},
+    {"cuda_counts", 1, 1, td_backward_kernels_counts},
     {NULL, 0, 0, NULL},
 };
 
@@ -58,6 +68,6 @@ const td_exercise td_exercise_5 = {
     .number = 5,
     .folder = "05_flash_backward",
     .part = {{"flash_backward.c", "flash_backward"}, {"flash_backward.cu", "flash_backward_kernels"}},
-    .parts = 1,
+    .parts = 2,
     .checks = checks,
     .enter = enter};

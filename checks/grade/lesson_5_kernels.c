@@ -16,10 +16,14 @@ td_status td_backward_kernels(td_grade_run *run, const td_grade_check *check, td
     static const struct {
         const char *check;
         const td_attention_case *cases;
-    } tables[] = {{"cuda_shapes", td_backward_shapes},         {"cuda_ragged", td_backward_ragged},
-                  {"cuda_tiles", tiles},                       {"cuda_masks", td_backward_masks},
-                  {"cuda_empty_rows", td_backward_empty_rows}, {"cuda_gqa", td_backward_gqa},
-                  {"cuda_strides", td_backward_strides},       {"cuda_extreme", td_backward_extreme}};
+    } tables[] = {{"cuda_shapes", td_backward_shapes},
+                  {"cuda_ragged", td_backward_ragged},
+                  {"cuda_tiles", tiles},
+                  {"cuda_masks", td_backward_masks},
+                  {"cuda_empty_rows", td_backward_empty_rows},
+                  {"cuda_gqa", td_backward_gqa},
+                  {"cuda_strides", td_backward_strides},
+                  {"cuda_extreme", td_backward_extreme}};
     size_t k = 0;
     while (strcmp(tables[k].check, check->name) != 0) k++;
     return td_attention_cases(run, check, &task, tables[k].cases, result, err);
