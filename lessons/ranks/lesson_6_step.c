@@ -49,7 +49,7 @@ td_status td_lesson_6_timed_step(td_lesson_6_clock *clock, td_ddp *ddp, int over
     status = td_gpt_forward(scene->gpt, b->tokens, b->targets, b->B, scene->config.T_max, &loss, &counted, err);
     step->forward = td_now() - to.start;
     if (!status) status = td_ddp_begin(ddp, err);
-    if (!status) status = td_gpt_backward(scene->gpt, 1 / tokens, announce, &to, err);
+    if (!status) status = td_gpt_backward(scene->gpt, tokens > 0 ? 1 / tokens : 0, announce, &to, err);
     step->backward = td_now() - to.start;
     if (!status) status = td_ddp_finish(ddp, 1, err);
     step->reduced = td_now() - to.start;
