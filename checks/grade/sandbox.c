@@ -78,16 +78,25 @@ td_status td_sandbox_find(td_sandbox *out, td_tier wanted, td_error *err) {
                               : td_fail(err, TD_UNSUPPORTED, "%s: %s", td_tier_name(wanted), why.message);
 }
 
-size_t td_sandbox_resident(const td_process *process) {
+/* A line of /proc/PID/status. These figures begin at 0 when a program is started; those of wait4 do not: they hold
+ * what the process was before, a copy of us. */
+static size_t bytes_of(const td_process *process, const char *format) {
     char path[64], line[256];
     unsigned long long kib = 0;
     if (process->inner <= 0 || td_process_gone(process->handle, 0)) return 0;
     snprintf(path, sizeof path, "/proc/%d/status", (int)process->inner);
     FILE *in = fopen(path, "r");
     if (!in) return 0;
-    while (fgets(line, sizeof line, in) && sscanf(line, "VmHWM: %llu", &kib) != 1) continue;
+    while (fgets(line, sizeof line, in) && sscanf(line, format, &kib) != 1) continue;
     fclose(in);
     return (size_t)kib * 1024;
+}
+
+size_t td_sandbox_resident(const td_process *process) {
+    return bytes_of(process, "VmHWM: %llu");
+}
+size_t td_sandbox_address(const td_process *process) {
+    return bytes_of(process, "VmPeak: %llu");
 }
 
 int td_sandbox_over(const td_process *process) {

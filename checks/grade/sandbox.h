@@ -69,5 +69,7 @@ void td_sandbox_signal(const td_process *process, int number);
 int td_sandbox_over(const td_process *process);
 /* The most memory that it had until now: its own, whatever started it. 0 when it is no more. */
 size_t td_sandbox_resident(const td_process *process);
+/* The same of its address space, which is what has a limit. */
+size_t td_sandbox_address(const td_process *process);
 
 #endif

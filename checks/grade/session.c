@@ -2,6 +2,7 @@
 #include "session_state.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <omp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -36,6 +37,7 @@ td_status td_child_start(td_child **out, const td_sandbox *sandbox, const td_lim
     child->waited_for = 1;
     status = next(&child, 1, &which, err);
     child->greeted = 1, child->waited_for = 0;
+    td_child_sleep(child, 1);
     if (status) {
         td_child_delete(child);
         return status;
@@ -82,6 +84,9 @@ td_status td_child_call(td_child *child, uint32_t what, const td_wire_buffer *re
     child->what = what, child->largest = largest, child->limit = limit, child->got = 0, child->waited_for = 1;
     if (child->fd >= 0 && recv(child->fd, &early, 1, MSG_DONTWAIT | MSG_PEEK) > 0)
         td_child_over(child, TD_CHILD_GARBLED, "it wrote to the grader before it was called");
+    /* Threads of ours that still spin after a parallel region would take its processors away. */
+    omp_pause_resource_all(omp_pause_soft);
+    td_child_sleep(child, 0);
     child->began = td_session_now(), child->deadline = child->began + limit;
     send_all(child, &head, NULL, 0, request);
     return TD_OK;
@@ -156,6 +161,7 @@ td_status td_children_next(td_child *const *children, int n, int *which, td_said
         snprintf(said->why, sizeof said->why, "%s", child->why);
         return TD_OK;
     }
+    if (child->head.kind == TD_WIRE_DONE) td_child_sleep(child, 1);
     said->kind = child->head.kind, said->what = child->head.what;
     said->bytes = (td_wire_reader){child->body, child->body + child->head.bytes};
     if (said->kind == TD_WIRE_DONE && td_wire_get(&said->bytes, &said->done, sizeof said->done))

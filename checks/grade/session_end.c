@@ -36,6 +36,10 @@ void td_child_drain(td_child *child) {
     child->process.output = -1;
 }
 
+void td_child_sleep(td_child *child, int asleep) {
+    if (child->fd >= 0) td_sandbox_signal(&child->process, asleep ? SIGSTOP : SIGCONT);
+}
+
 static void end(td_child *child) {
     if (child->fd < 0) return;
     td_sandbox_end(child->sandbox, &child->process, &child->ended);
@@ -63,7 +67,7 @@ static int ends_itself(const td_child *child, double seconds) {
 }
 
 void td_child_lost(td_child *child) {
-    int itself = ends_itself(child, 0.5);
+    int itself = ends_itself(child, 0.1);
     end(child);
     int status = child->ended.status, number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     double most = child->limits.cpu_seconds;

@@ -41,7 +41,7 @@ static int complete(td_child *child) {
         plain(child->body + offsetof(td_wire_done, message), sizeof((td_wire_done *)0)->message);
     if (child->head.kind != TD_WIRE_FAULT) return 1;
     size_t room = child->limits.address_bytes;
-    int full = room && td_sandbox_resident(&child->process) > room - room / 8;
+    int full = room && td_sandbox_address(&child->process) > room - room / 8;
     child->body[child->head.bytes] = '\0';
     plain(child->body, child->head.bytes);
     td_child_over(child, full ? TD_CHILD_MEMORY : TD_CHILD_CRASHED, "%s", child->body);

@@ -39,6 +39,9 @@ double td_session_now(void);
 void td_child_over(td_child *child, td_outcome outcome, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Its connection is closed: how did it end? */
 void td_child_lost(td_child *child);
+/* Between calls it stands still, whatever its threads are at: nothing is done outside the clock, or to other children's
+ * time. */
+void td_child_sleep(td_child *child, int asleep);
 /* Read what it has printed until now. */
 void td_child_drain(td_child *child);
 /* Read from the socket without waiting. 1: a message is complete, and legal. */

@@ -120,7 +120,7 @@ int td_child_describe(const void *address, char *out, int size) {
         else if (at < a->data)
             snprintf(out, (size_t)size, "%zu bytes before the start of %s", (size_t)(a->data - at), a->name);
         else
-            snprintf(out, (size_t)size, "byte %zu of %s%s", (size_t)(at - a->data), a->name,
+            snprintf(out, (size_t)size, "to byte %zu of %s%s", (size_t)(at - a->data), a->name,
                      a->output ? "" : ", which is an input and may not be written");
         return 1;
     }

@@ -37,13 +37,17 @@ static void fault(int number, siginfo_t *info, void *context) {
         snprintf(text, sizeof text, "an integer was divided by zero, or overflowed in a division");
     else if (td_child_describe(at, where, sizeof where))
         snprintf(text, sizeof text, "%s %s", access_of(context), where);
-    else if (sp && at > sp - 65536 && at < sp + 65536 && at < stack_bottom)
+    else if ((uintptr_t)at < 4096)
+        snprintf(text, sizeof text, "%s through a NULL pointer: did an allocation fail?", access_of(context));
+    else if (sp && at > sp - 65536 && at < stack_bottom && getpid() == gettid())
         snprintf(text, sizeof text, "the stack is full: too deep a recursion, or too large an array in a function");
     else if (number == SIGILL)
         snprintf(text, sizeof text, "an instruction that this machine does not have");
     else
         snprintf(text, sizeof text, "%s at address %p, which belongs to no array", access_of(context), (void *)at);
     td_child_send(TD_WIRE_FAULT, 0, text, strlen(text), NULL, 0);
+    /* Until we are ended from outside, which first looks at how much memory there was. */
+    while (read(TD_WIRE_FD, where, sizeof where) > 0) continue;
     _exit(6);
 }
 
@@ -107,6 +111,7 @@ static void serve(uint32_t what, char *bytes, size_t count) {
 int main(void) {
     char here, *bytes;
     stack_bottom = &here;
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* what a submission prints is there when it crashes */
     hear_faults();
     td_child_send(TD_WIRE_HELLO, 0, NULL, 0, NULL, 0);
     for (;;) {
