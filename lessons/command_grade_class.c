@@ -57,6 +57,14 @@ static td_status save(td_record *record, const char *out, const char *name, td_e
     return status && status != TD_UNSUPPORTED ? td_fail(err, status, "%s", why.message) : TD_OK;
 }
 
+/* A run before this one may have had some. */
+static void forget(const char *out, const char *name) {
+    static const char *const endings[] = {"csv", "svg", "png"};
+    char path[PATH_MAX];
+    for (int i = 0; i < 3; i++)
+        if (snprintf(path, sizeof path, "%s/%s.%s", out, name, endings[i]) < PATH_MAX) unlink(path);
+}
+
 static td_status report(const td_class *class, const td_arguments *arguments, td_error *err) {
     static const td_heading columns[] = {{"submission", "submission"},
                                          {"points", "points"},
@@ -81,6 +89,7 @@ static td_status report(const td_class *class, const td_arguments *arguments, td
             printf("\n");
         }
         status = save(submissions, class->options->out, "class", err);
+        forget(class->options->out, "mistakes");
         if (status == TD_OK && td_record_rows(mistakes)) status = save(mistakes, class->options->out, "mistakes", err);
     }
     if (submissions) td_record_delete(submissions);

@@ -102,6 +102,7 @@ static td_status show(td_lesson_1 *lesson, td_error *err) {
     if ((status = td_lesson_1_show_gpu(lesson, err))) return status;
     td_lesson_text(1, "What it means");
     td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
+    td_lesson_text(1, "Exercise");
     td_lesson_text(1, "Next");
     return TD_OK;
 }

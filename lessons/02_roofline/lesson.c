@@ -89,6 +89,7 @@ static td_status sections(td_lesson_2 *lesson, td_error *err) {
     if ((status = td_lesson_2_show_gpu(lesson, err))) return status;
     td_lesson_text(2, "What it means");
     td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
+    td_lesson_text(2, "Exercise");
     td_lesson_text(2, "Next");
     if (lesson->failed)
         return td_fail(err, TD_WRONG, "%d row(s) outside the tolerance: see the tables above", lesson->failed);

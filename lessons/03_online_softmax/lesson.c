@@ -126,6 +126,7 @@ static td_status run(const td_arguments *arguments, td_error *err) {
     if ((status = td_lesson_3_show_gpu(&lesson, err))) return status;
     td_lesson_text(3, "What it means");
     td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
+    td_lesson_text(3, "Exercise");
     td_lesson_text(3, "Next");
     if (lesson.failed)
         return td_fail(err, TD_WRONG, "%d variant(s) outside the tolerance: see the tables above", lesson.failed);

@@ -82,6 +82,7 @@ static td_status run(const td_arguments *arguments, td_error *err) {
     if ((status = td_lesson_4_show_scaling(&lesson, err))) return status;
     td_lesson_text(4, "What it means");
     td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
+    td_lesson_text(4, "Exercise");
     td_lesson_text(4, "Next");
     if (lesson.failed) return td_fail(err, TD_WRONG, "%d verdict(s) FAIL: see the tables above", lesson.failed);
     return TD_OK;

@@ -121,6 +121,7 @@ static td_status run(const td_arguments *arguments, td_error *err) {
                      "gradients themselves, element by element, tell a right backward from a wrong one.");
     td_lesson_text(5, "What it means");
     td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
+    td_lesson_text(5, "Exercise");
     td_lesson_text(5, "Next");
     if (lesson.failed) return td_fail(err, TD_WRONG, "%d verdict(s) FAIL: see the tables above", lesson.failed);
     return TD_OK;

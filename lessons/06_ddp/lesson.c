@@ -186,6 +186,7 @@ static td_status show(td_lesson_6 *lesson, td_error *err) {
     }
     td_lesson_text(6, "What it means");
     td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
+    td_lesson_text(6, "Exercise");
     td_lesson_text(6, "Next");
     if (lesson->failed) return td_fail(err, TD_WRONG, "%d verdict(s) FAIL: see the tables above", lesson->failed);
     return TD_OK;

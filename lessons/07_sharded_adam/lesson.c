@@ -159,6 +159,7 @@ static td_status show(td_lesson_7 *lesson, td_error *err) {
         "the activations, which belong to a rank's own samples.");
     td_lesson_text(7, "What it means");
     td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
+    td_lesson_text(7, "Exercise");
     td_lesson_text(7, "Next");
     if (lesson->failed) return td_fail(err, TD_WRONG, "%d verdict(s) are not what they must be", lesson->failed);
     return TD_OK;

@@ -184,3 +184,23 @@ Test(command_exercise, says_what_is_legal) {
     support_refused(&r, 2, "no such action");
     cr_expect_not(is_there("mine"));
 }
+
+/* What the repository itself hands out. Its exercises are found from the tests' own folder. */
+Test(exercises, each_lesson_has_one_that_is_whole) {
+    static const char *const parts[] = {"README.md", "hints.md", "rubric", "solution"};
+    char printed[4096];
+    for (int n = 1; n <= 7; n++) {
+        char command[128], folder[256];
+        snprintf(command, sizeof command, "printf %%s lessons/0%d_*/exercise", n);
+        cr_assert_eq(support_shell(command, folder, sizeof folder), 0);
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            cr_expect_eq(access(support_path(folder, parts[i]), R_OK), 0, "%s/%s", folder, parts[i]);
+        snprintf(command, sizeof command, "ls %.80s/*.c* | wc -l", folder);
+        support_shell(command, printed, sizeof printed);
+        cr_expect_geq(atoi(printed), 1, "%s: a skeleton", folder);
+        support_result r;
+        snprintf(command, sizeof command, "LESSON=%d", n);
+        support_tandem(NULL, &r, "exercise", "hint", command, "HINT=2");
+        cr_expect_eq(r.status, 0, "two hints at least: %s", r.err);
+    }
+}

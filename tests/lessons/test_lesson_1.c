@@ -17,6 +17,7 @@ Test(lesson_1, runs_to_its_end_and_writes_what_it_says) {
                                        "a step ahead",
                                        "interrupted",
                                        "Self-test",
+                                       "make check-1",
                                        "replay"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) cr_assert_not_null(strstr(r.out, said[i]), "%s", said[i]);
     support_gpu_section(r.out, "On a GPU\n");

@@ -15,8 +15,8 @@ Test(lesson_3, runs_to_its_end_and_writes_what_it_says) {
     support_tandem(NULL, &r, "lesson", "3", "T=48", "D=8", "H=1", "SEEDS=2", "BLOCK=16,64", "MASK=causal", out);
     cr_assert_eq(r.status, 0, "%s", r.err);
     cr_assert_str_empty(r.err);
-    static const char *const said[] = {"dense_f32", "online_f32", "infinity_minus_infinity",
-                                       "skipped",   "Self-test",  "replay"};
+    static const char *const said[] = {"dense_f32",    "online_f32", "infinity_minus_infinity", "skipped", "Self-test",
+                                       "make check-3", "replay"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) cr_assert_not_null(strstr(r.out, said[i]), "%s", said[i]);
     support_gpu_section(r.out, "Its time there\n");
     cr_assert_eq(access(support_path(folder, "lesson-3/error_vs_block.csv"), R_OK), 0);

@@ -26,6 +26,7 @@ Test(lesson_4, runs_to_its_end_and_writes_what_it_says) {
     says(&r, "block = 24");
     says(&r, "(b) unchanged");
     says(&r, "Self-test");
+    says(&r, "make check-4");
     cr_expect_null(strstr(r.out, "the text is missing"));
     static const char *const files[] = {"lesson-4/ladder_counts.csv", "lesson-4/traffic_vs_T.csv", "lesson-4/loops.csv",
                                         "lesson-4/error_vs_block.csv", "lesson-4/memory_vs_T.csv"};

@@ -36,6 +36,7 @@ Test(lesson_5, runs_to_its_end_and_writes_what_it_says) {
     says(&r, "named: just so");
     says(&r, "(b) backward may be wrong");
     says(&r, "Self-test");
+    says(&r, "make check-5");
     cr_expect_null(strstr(r.out, "the text is missing"));
     static const char *const files[] = {"lesson-5/memory_vs_T.csv",   "lesson-5/conflict.csv",
                                         "lesson-5/repeats.csv",       "lesson-5/ladder_outputs.csv",

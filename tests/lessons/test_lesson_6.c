@@ -76,6 +76,7 @@ Test(lesson_6, runs_to_its_end_and_names_each_fault) {
     says(&r, "MODEL OUTPUT, not measured");
     says(&r, "The drill's answer");
     says(&r, "Self-test");
+    says(&r, "make check-6");
     cr_expect_null(strstr(r.out, "the text is missing"));
 
     td_record *equality = table(folder, "lesson-6/equality.csv"), *mistakes = table(folder, "lesson-6/mistakes.csv");

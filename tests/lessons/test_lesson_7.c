@@ -98,7 +98,7 @@ Test(lesson_7, runs_to_its_end_and_counts_what_it_says) {
     narrow(r.out);
     static const char *const said[] = {
         "1e-4",           "runs, two ways",         "owns a slice of it", "is not finite: step", "global B=5",
-        "6 of 6 answers", "(b) a little over half", "Self-test",          "Change one thing"};
+        "6 of 6 answers", "(b) a little over half", "Self-test",          "make check-7",        "Change one thing"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) cr_expect_not_null(strstr(r.out, said[i]), "%s", said[i]);
     cr_expect_eq(count_of(r.out, "by fingerprints FAIL"), 2);
     slips_fail();
