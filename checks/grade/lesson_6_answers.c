@@ -1,0 +1,191 @@
+/* What known mistakes make of a drill. Most are told by numbers: what the gradients would be. Some are told by what
+ * ranks did to each other: then there are no numbers, and the fault that ended the case speaks. */
+#include "lesson_6.h"
+#include <math.h>
+
+static td_told scaled(td_told told, double by) {
+    return (td_told){told.x * by, told.terms * fabs(by)};
+}
+
+static td_told right(const td_drill_view *v, int step, int rank, int i, int64_t e) {
+    return td_drill_right(v->d, step, rank, i, e);
+}
+
+/* The rank's own gradient; variant 1: times the factor. */
+static td_told own(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    if (v->d->bucket_of[i] < 0) return right(v, step, rank, i, e);
+    const double g = td_drill_gradient(v->d, step, rank, e);
+    return scaled((td_told){g, fabs(g)}, variant ? v->d->factor : 1);
+}
+
+static td_told all_scaled(const td_drill_view *v, int step, int rank, int i, int64_t e, double by) {
+    return v->d->bucket_of[i] < 0 ? right(v, step, rank, i, e) : scaled(right(v, step, rank, i, e), by);
+}
+
+static td_told no_factor(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    (void)variant;
+    return all_scaled(v, step, rank, i, e, 1 / v->d->factor);
+}
+
+static td_told factor_twice(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    (void)variant;
+    return all_scaled(v, step, rank, i, e, v->d->factor);
+}
+
+static td_told mean(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    (void)variant;
+    return all_scaled(v, step, rank, i, e, 1 / (v->d->factor * v->d->drill->ranks));
+}
+
+static td_told mean_too(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    (void)variant;
+    return all_scaled(v, step, rank, i, e, 1.0 / v->d->drill->ranks);
+}
+
+static td_told rank_0(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    return v->d->bucket_of[i] < 0 ? right(v, step, rank, i, e) : own(v, !variant, step, 0, i, e);
+}
+
+static td_told maximum(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    if (v->d->bucket_of[i] < 0) return right(v, step, rank, i, e);
+    double most = td_drill_gradient(v->d, step, 0, e);
+    for (int r = 1; r < v->d->drill->ranks; r++) {
+        const double g = td_drill_gradient(v->d, step, r, e);
+        if (variant ? g < most : g > most) most = g;
+    }
+    return scaled((td_told){most, fabs(most)}, v->d->factor);
+}
+
+/* Variant 0: reduced as all others, step after step; 1: multiplied by the factor; 2: zero. */
+static td_told frozen_changed(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    const int ranks = v->d->drill->ranks;
+    if (v->d->bucket_of[i] >= 0) return right(v, step, rank, i, e);
+    td_told told = {0, 0};
+    for (int r = 0; r < ranks; r++) {
+        const double x = v->d->stands[r * v->d->first[v->d->n] + e];
+        if (variant == 0 || r == rank) told.x += x, told.terms += fabs(x);
+    }
+    told = scaled(told, variant == 2 ? 0 : v->d->factor);
+    for (int s = 0; s < step; s++) told = scaled(told, v->d->factor * (variant == 0 ? ranks : 1));
+    return told;
+}
+
+static td_told first_bucket_only(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    return v->d->bucket_of[i] == 0 ? right(v, step, rank, i, e) : own(v, variant, step, rank, i, e);
+}
+
+static td_told last_bucket_left(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    return v->d->bucket_of[i] < v->d->buckets - 1 ? right(v, step, rank, i, e) : own(v, variant, step, rank, i, e);
+}
+
+/* Variants 0, 1: the bucket stays where a parameter of it is idle; 2: the parameter alone, whose zeros are right. */
+static td_told idle_left(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    int idle = 0;
+    for (int k = 0; k < v->d->n && variant < 2; k++)
+        idle |= v->d->bucket_of[k] == v->d->bucket_of[i] &&
+                td_drill_uses(v->d, step, rank, k) < 1 + (v->d->drill->shape[k].tied != 0);
+    return idle && v->d->bucket_of[i] >= 0 ? own(v, variant, step, rank, i, e) : right(v, step, rank, i, e);
+}
+
+static td_told too_soon(const td_drill_view *v, int how, int step, int rank, int i, int64_t e) {
+    td_told told = {0, 0};
+    if (v->d->bucket_of[i] < 0) return right(v, step, rank, i, e);
+    for (int r = 0; r < v->d->drill->ranks; r++)
+        for (int u = 0; u < v->seen[how][step][r][i]; u++) {
+            const double g = *td_drill_part(v->d, step, r, u, e);
+            told.x += g, told.terms += fabs(g);
+        }
+    return scaled(told, v->d->factor);
+}
+
+/* Variants 0, 1: nothing is reduced any more; 2: all goes at once. */
+static td_told not_reset(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    if (step == 0) return right(v, step, rank, i, e);
+    return variant < 2 ? own(v, variant, step, rank, i, e) : too_soon(v, 2, step, rank, i, e);
+}
+
+/* Variant 0: on top of the sums of the step before, from every rank; 1: of what that step came to. */
+static td_told on_top(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    td_told told = {0, 0};
+    if (v->d->bucket_of[i] < 0) return right(v, step, rank, i, e);
+    for (int s = 0; s <= step; s++) {
+        const td_told now = right(v, s, rank, i, e);
+        told = scaled(told, variant ? 1 : v->d->drill->ranks);
+        told.x += now.x, told.terms += now.terms;
+    }
+    return told;
+}
+
+static int has_idle(const td_drill_view *v) {
+    int idle = 0;
+    for (int i = 0; i < v->d->n; i++) idle |= v->d->drill->shape[i].unused || v->d->drill->shape[i].half;
+    return idle;
+}
+
+static int has_tied(const td_drill_view *v) {
+    int tied = 0;
+    for (int i = 0; i < v->d->n; i++) tied |= v->d->drill->shape[i].tied;
+    return tied;
+}
+
+/* Is it what a bucket, or a parameter alone, has? */
+static int whole_count(const td_drill_data *d, int64_t count) {
+    int64_t in[TD_DRILL_PARAMETERS] = {0};
+    for (int i = 0; i < d->n; i++) {
+        if (d->drill->shape[i].count == count) return 1;
+        if (d->bucket_of[i] >= 0) in[d->bucket_of[i]] += d->drill->shape[i].count;
+    }
+    for (int k = 0; k < d->buckets; k++)
+        if (in[k] == count) return 1;
+    return 0;
+}
+
+static int saw_order(const td_drill_view *v) {
+    return v->world->fault == TD_RANKS_MISMATCH && has_idle(v) && whole_count(v->d, v->world->fault_count[0]) &&
+           whole_count(v->d, v->world->fault_count[1]);
+}
+
+static int saw_left_out(const td_drill_view *v) {
+    return has_idle(v) && !saw_order(v) &&
+           (v->world->fault == TD_RANKS_MISMATCH || v->world->fault == TD_RANKS_NEVER_CAME);
+}
+
+static int saw_uses_ignored(const td_drill_view *v) {
+    return v->world->fault == TD_RANKS_EARLY && has_tied(v);
+}
+
+static int saw_not_reset(const td_drill_view *v) {
+    return v->world->fault == TD_RANKS_EARLY && v->d->drill->steps > 1;
+}
+
+static int saw_unawaited(const td_drill_view *v) {
+    return v->world->fault == TD_RANKS_UNAWAITED;
+}
+
+static int saw_touched(const td_drill_view *v) {
+    return v->world->fault == TD_RANKS_TOUCHED;
+}
+
+const td_drill_suspect td_drill_suspects[] = {
+    {"no_factor", "finish does not multiply by the factor", no_factor, 1, NULL},
+    {"mean_over_ranks", "the sum is divided by the number of ranks, not multiplied by the factor", mean, 1, NULL},
+    {"divided_by_ranks_too", "the sum is multiplied by the factor, and divided by the number of ranks as well",
+     mean_too, 1, NULL},
+    {"factor_twice", "the factor is applied twice", factor_twice, 1, NULL},
+    {"not_reduced", "each rank keeps its own gradient: nothing is summed", own, 2, NULL},
+    {"rank_0_only", "every rank gets rank 0's gradient", rank_0, 2, NULL},
+    {"max_for_sum", "ranks' gradients are not summed: the largest (or least) is taken", maximum, 2, NULL},
+    {"frozen_changed", "a frozen parameter's gradient is reduced, scaled or cleared", frozen_changed, 3, NULL},
+    {"first_bucket_only", "only the first bucket is reduced", first_bucket_only, 2, NULL},
+    {"last_bucket_left", "the bucket that is open when the parameters end is never reduced", last_bucket_left, 2, NULL},
+    {"unused_left_out", "what was not used on a rank is left out there, instead of taking part as zeros", idle_left, 3,
+     saw_left_out},
+    {"uses_ignored", "announcements are counted, not uses: a bucket goes before a tied parameter is final", too_soon, 2,
+     saw_uses_ignored},
+    {"not_reset", "what was counted in the step before still counts in the next", not_reset, 3, saw_not_reset},
+    {"on_top_of_last_step", "a bucket still holds the step before, and gradients are added to it", on_top, 2, NULL},
+    {"own_order", "each rank starts its buckets in the order of its own backward", NULL, 0, saw_order},
+    {"not_awaited", "a collective that was started is never awaited", NULL, 0, saw_unawaited},
+    {"written_in_flight", "an array is written between a collective's start and its await", NULL, 0, saw_touched},
+    {NULL, NULL, NULL, 0, NULL},
+};

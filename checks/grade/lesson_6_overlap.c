@@ -1,0 +1,55 @@
+/* How much of the all-reduces hides behind backward, on a link that is simulated: the clock is the parent's, moved by
+ * what was started and awaited, and by nothing that a machine does. */
+#include "../schedule.h"
+#include "lesson_6.h"
+#include <math.h>
+
+/* 10 µs, 100 MB/s: backward takes a little longer than the buckets' all-reduces, and much less than one of each
+ * parameter. */
+static const td_link link_of_drills = {10e-6, 1e8};
+
+/* Each bucket goes as soon as its last gradient is ready and the one before it has ended. */
+static double shortest_step(const td_drill_data *d, int step, double *compute) {
+    td_transfer transfer[TD_DRILL_PARAMETERS] = {{0, 0, 0, 0}};
+    double now = 0, bytes[TD_DRILL_PARAMETERS] = {0};
+    int i, use;
+    for (int position = 0; (i = td_drill_announced(d, step, 0, position, &use)) >= 0; position++) {
+        now += td_drill_cost(d, i);
+        transfer[d->bucket_of[i]].ready = now;
+        bytes[d->bucket_of[i]] += 4.0 * d->drill->shape[i].count;
+    }
+    for (int k = 0; k < d->buckets; k++)
+        transfer[k].seconds = td_ring_all_reduce_seconds(link_of_drills, d->drill->ranks, bytes[k]);
+    *compute = now;
+    return td_schedule(transfer, d->buckets, now);
+}
+
+static void report(td_grade_result *result, const td_drill_play *p) {
+    const int step = p->data->drill->steps - 1, n = p->end_op[step] - p->first_op[step];
+    double compute;
+    result->peer_seconds = shortest_step(p->data, step, &compute);
+    result->seconds = p->end[step] - p->begin[step];
+    result->ratio = result->peer_seconds / result->seconds;
+    snprintf(result->measure, sizeof result->measure, "shortest step / step (simulated link)");
+    snprintf(result->message, sizeof result->message,
+             "step %.3f ms on the simulated link, of which %.3f are backward; the shortest is %.3f ms\n%d collectives, "
+             "%.3f ms of them exposed",
+             1e3 * result->seconds, 1e3 * compute, 1e3 * result->peer_seconds, n, 1e3 * (result->seconds - compute));
+}
+
+td_status td_drill_overlap(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
+    td_crew crew = {.run = run, .check = check, .result = result};
+    const td_drill *a = td_drills_overlap;
+    td_drill_data d;
+    td_drill_play p;
+    int answered = 0;
+    if (!td_crew_wants(&crew, a->name, a->secret)) return TD_OK;
+    td_status status = td_drill_open(&d, a, td_grade_seed(run, check, a->name, a->secret), err);
+    if (status) return status;
+    status = td_drill_run(&p, &crew, &d, link_of_drills, &answered, err);
+    if (!status && answered && !td_drill_compare(result, &d)) report(result, &p);
+    td_ranks_close(&p.world);
+    td_drill_close(&d);
+    td_crew_dismiss(&crew);
+    return status;
+}
