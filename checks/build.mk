@@ -73,7 +73,7 @@ test_objects := $(call object,$(tests)) $(patsubst %.cu,$(BUILD)/obj/emulated/%.
 # are fixed: a grade must not depend on ours.
 child := $(patsubst checks/grade/child/%.c,$(BUILD)/grade/child/%.o,$(filter-out %/jail.c %/jail_filter.c,$(wildcard checks/grade/child/*.c)))
 child_flags := -std=c17 -O2 -g -Wall -Wextra -Wpedantic -Werror -fopenmp -D_GNU_SOURCE -Iinclude -ffp-contract=off
-child_common := main.o arena.o ask.o
+child_common := main.o arena.o ask.o comm.o parameters.o
 submission_c := -std=c17 -O2 -g -Wall -Wextra -fopenmp -Iinclude
 child_of_tests := $(patsubst tests/checks/grade/child/%.c,$(BUILD)/grade/child/%.o,$(wildcard tests/checks/grade/child/*.c))
 # Kernels: the headers of gpu/ that they may know, and in one object the child's side of device memory with the device

@@ -6,5 +6,6 @@ const td_exercise *const td_exercises[] = {
     &td_exercise_3,
     &td_exercise_4,
     &td_exercise_5,
+    &td_exercise_6,
     NULL,
 };
