@@ -62,11 +62,11 @@ with_mpi := $(wildcard cpu_ref/comm/mpi*.c)
 library := $(filter-out $(no_cuda) $(with_mpi),$(shell find cpu_ref gpu checks -name '*.c' -not -path 'checks/grade/child/*'))
 of_program := $(if $(mpi_libs),$(filter-out cpu_ref/comm/no_mpi.c,$(library)) $(with_mpi),$(library))
 program := $(shell find lessons -name '*.c' -not -path '*/exercise/*')
-tests := $(shell find tests -name '*.c' -not -path '*/child/*' -not -path 'tests/cheats/*' -not -path 'tests/mutants/submissions/*')
+tests := $(shell find tests -name '*.c' -not -path '*/child/*' -not -path 'tests/cheats/*' -not -path '*/submissions/*')
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 gpu_objects := $(cuda_objects) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(rungs))
 # The tests' own kernels are for the emulator alone: most of them are wrong.
-test_kernels := $(shell find tests -name '*.cu' -not -path 'tests/cheats/*' -not -path 'tests/mutants/submissions/*')
+test_kernels := $(shell find tests -name '*.cu' -not -path 'tests/cheats/*' -not -path '*/submissions/*')
 test_objects := $(call object,$(tests)) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(test_kernels))
 
 # What a submission is compiled with and linked against. Its program has no sanitizer, whatever ours has, and its flags

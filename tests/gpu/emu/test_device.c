@@ -1,7 +1,9 @@
 /* The emulator as a device: memory, what kernels may touch of it, and what it refuses. */
+#include "../../../gpu/emu/emu.h"
 #include "counted.h"
 #include "tandem/device.h"
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <string.h>
 
 static const td_device *device(void) {
@@ -112,6 +114,46 @@ Test(emulated_device, exposed) {
                                   "which nobody wrote");
     cr_expect_eq(td_test_counted(TD_COPY, 1, host, y, &err), TD_WRONG, "memory of the host");
     cr_expect(strstr(err.message, "is in no allocation"), "%s", err.message);
+    release(x);
+    release(y);
+}
+
+/* Kernels and copies go on as before. */
+static float *hidden(void) {
+    const td_device *d = device();
+    td_error err;
+    char where[100];
+    float host[64] = {0}, back[64] = {1}, *x = allocate(sizeof host), *y = allocate(sizeof host);
+    td_emulated_hide();
+    cr_assert_eq(d->upload(x, host, sizeof host, &err), TD_OK);
+    cr_assert_eq(d->poison(y, sizeof host, &err), TD_OK);
+    cr_assert_eq(td_test_counted(TD_COPY, 1, x, y, &err), TD_OK, "%s", err.message);
+    cr_assert_eq(d->download(back, y, sizeof host, &err), TD_OK);
+    cr_expect_eq(back[0], 0);
+    cr_expect(td_emulated_describe(x + 1, where, sizeof where));
+    cr_expect_str_eq(where, "buffer of 256 bytes + 4");
+    cr_expect_not(td_emulated_describe(host, where, sizeof where));
+    return x;
+}
+
+Test(emulated_device, hidden_from_the_host, .signal = SIGSEGV) {
+    volatile float *x = hidden();
+    x[0] = 1;
+}
+
+Test(emulated_device, hidden_and_at_work) {
+    hidden();
+}
+
+Test(emulated_device, a_fault_that_nobody_looked_at) {
+    td_error err = {0};
+    float *x = allocate(256), *y = allocate(256);
+    cr_expect_eq(td_emulated_fault(&err), TD_OK);
+    cr_expect_eq(td_test_counted(TD_COPY, 1, x, y, NULL), TD_WRONG);
+    cr_expect_eq(td_test_counted(TD_COPY, 4, x, y, NULL), TD_WRONG);
+    cr_expect_eq(td_emulated_fault(&err), TD_WRONG);
+    cr_expect(strstr(err.message, "copy<1>, block 0, thread 0: unwritten"), "the first: %s", err.message);
+    cr_expect_eq(td_emulated_fault(&err), TD_OK, "said once");
     release(x);
     release(y);
 }

@@ -1,0 +1,106 @@
+/* Exercise 4: kernels on the emulator, in a child. What it finds reaches the report in words. */
+#include "../../../checks/grade/attention.h"
+#include "../../../checks/grade/grade.h"
+#include "probe.h"
+#include <math.h>
+
+static const td_attention_task task = {TD_OP_ATTENTION_FORWARD, 0, {TD_F32, TD_F32, TD_F32, 4}, 0, 20};
+
+/* The scale is a fault's number in submissions/faults. */
+static const struct {
+    int scale;
+    const char *said; /* NULL: nothing to say */
+} faults[] = {
+    {1, NULL},
+    {2, "attend, block 0, thread 1: race: its write at static shared memory"},
+    {3, "attend, block 0, thread 0: out of bounds: writes 4 bytes at buffer of 2112 bytes + 2112 (0 past its end)"},
+    {4, "attend, block 0, thread 0: misaligned: reads 16 bytes at buffer of 2112 bytes + 4"},
+    {5, "attend, block 0, thread 0: unwritten: reads 4 bytes at buffer of 2112 bytes + 0, which nobody wrote"},
+    {6, "attend, block 1, thread 0: __syncthreads at line 40, but thread 2 "},
+    {7, "a kernel wrote to Q, which is an input"},
+    {8, "attend, block 0, thread 0: waits: 67108864 accesses with no barrier or warp operation"},
+    {9, "attend, block 1, thread 0: race: its write at buffer of 2112 bytes + 0 and the write of block 0"},
+    {10, "O: 264 of 528 elements were not written, the first (b,h,t,d) = (0,1,0,0)"},
+    {11, "a write of device memory by the host, which only kernels may touch: buffer of 2112 bytes + 4"},
+    {12, "a read of device memory by the host, which only kernels may touch: buffer of 2112 bytes + 0"},
+    {13, "attend: limit: block (2048, 1, 1)"},
+    {14, "attend, block 0, thread 1: race: its write at static shared memory"},
+};
+
+static void ask(const td_sandbox *sandbox, const td_program *program, int scale, const char *said) {
+    td_attention_case c = {.name = "fault", .problem = {1, 2, 1, 33, 5, 8, scale, TD_MASK_NONE, 0}};
+    td_exercise exercise = {.part = {{"flash_forward.cu", "flash_forward"}}, .parts = 1};
+    td_grade_run run = {.exercise = &exercise, .sandbox = sandbox, .deadline = INFINITY};
+    td_grade_result result = {.graded = TD_GRADED_PASS};
+    td_attention_answer answer;
+    td_child *child;
+    td_error err;
+    run.limits = td_limits_of_child();
+    run.program[0] = *program;
+    td_limits limits = td_grade_limits(&run, 0);
+    cr_assert_eq(td_attention_draw(&answer, &task, &c, 5, &err), TD_OK, "%s", err.message);
+    cr_assert_eq(td_child_start(&child, sandbox, &limits, program->path, 10, &err), TD_OK, "%s", err.message);
+    cr_assert_eq(td_attention_call(&run, &task, child, &answer, &result, &err), TD_OK, "%s", err.message);
+    td_child_delete(child);
+    if (answer.answered) cr_expect_eq(td_attention_judge(&task, &answer, NULL, &result, &err), TD_OK);
+    cr_expect_eq(result.graded != TD_GRADED_PASS, said != NULL, "%d: %s", scale, result.message);
+    if (said) cr_expect_not_null(strstr(result.message, said), "%d: %s", scale, result.message);
+    td_attention_free(&answer);
+}
+
+Test(grade_lesson_4, faults_in_words) {
+    const td_part part = {"flash_forward.cu", "flash_forward"};
+    td_sandbox sandbox = probe_sandbox();
+    td_program program;
+    td_error err;
+    char folder[64];
+    support_folder(folder);
+    cr_assert_eq(
+        td_program_build(&program, &sandbox, &part, NULL, "tests/checks/grade/submissions/faults", folder, 0, &err),
+        TD_OK, "%s", err.message);
+    cr_assert_eq(program.outcome, TD_BUILT, "%s", program.messages);
+    for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++)
+        ask(&sandbox, &program, faults[k].scale, faults[k].said);
+    td_program_free(&program);
+    support_folder_remove(folder);
+}
+
+static td_grade *grade(const char *submission, int lesson, const char *only) {
+    td_sandbox sandbox = probe_sandbox();
+    td_grade_options options = {
+        .submission = submission, .lesson = lesson, .seed = 3, .secret = 4, .only_case = only, .seconds = 120};
+    td_grade *record;
+    td_error err;
+    cr_assert_eq(td_grade_submission(&record, &options, &sandbox, &err), TD_OK, "%s", err.message);
+    return record;
+}
+
+/* The whole of it is graded by make check-grader. */
+Test(grade_lesson_4, solution_and_skeleton) {
+    td_grade *record = grade("lessons/04_flash_forward/exercise/solution", 4, "masks");
+    const td_graded_lesson *lesson = &record->lesson[0];
+    for (int i = 0; i < lesson->rubric.n; i++)
+        cr_expect_eq(lesson->result[i].graded,
+                     strcmp(lesson->rubric.line[i].name, "masks") ? TD_GRADED_SKIPPED : TD_GRADED_PASS, "%s: %s",
+                     lesson->rubric.line[i].name, lesson->result[i].message);
+    free(record);
+    record = grade("lessons/04_flash_forward/exercise", 4, NULL);
+    lesson = &record->lesson[0];
+    cr_expect_eq(record->points, 0);
+    for (int i = 0; i < lesson->rubric.n; i++)
+        if (lesson->result[i].graded == TD_GRADED_WRONG)
+            cr_expect_not_null(strstr(lesson->result[i].message, "not written yet"), "%s", lesson->result[i].message);
+        else
+            cr_expect(lesson->result[i].graded == TD_GRADED_NOT_RUN || lesson->result[i].graded == TD_GRADED_SKIPPED);
+    free(record);
+}
+
+Test(grade_lesson_4, kernels_of_lesson_5) {
+    td_grade *record = grade("lessons/05_flash_backward/exercise/solution", 5, "cuda_masks");
+    const td_graded_lesson *lesson = &record->lesson[0];
+    for (int i = 0; i < lesson->rubric.n; i++)
+        cr_expect_eq(lesson->result[i].graded,
+                     strcmp(lesson->rubric.line[i].name, "cuda_masks") ? TD_GRADED_SKIPPED : TD_GRADED_PASS, "%s: %s",
+                     lesson->rubric.line[i].name, lesson->result[i].message);
+    free(record);
+}
