@@ -50,7 +50,7 @@ static void ask(const td_sandbox *sandbox, const td_program *program, int scale,
 
 Test(grade_lesson_4, faults_in_words) {
     const td_part part = {"flash_forward.cu", "flash_forward"};
-    td_sandbox sandbox = probe_sandbox();
+    td_sandbox sandbox = probe_sandbox(TD_TIERS);
     td_program program;
     td_error err;
     char folder[64];
@@ -66,7 +66,7 @@ Test(grade_lesson_4, faults_in_words) {
 }
 
 static td_grade *grade(const char *submission, int lesson, const char *only) {
-    td_sandbox sandbox = probe_sandbox();
+    td_sandbox sandbox = probe_sandbox(TD_TIERS);
     td_grade_options options = {
         .submission = submission, .lesson = lesson, .seed = 3, .secret = 4, .only_case = only, .seconds = 120};
     td_grade *record;
