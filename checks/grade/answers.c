@@ -6,6 +6,11 @@ void td_asked_enter(const td_asked *asked, td_suspects *suspects) {
     for (const td_answer_mistake *m = asked->mistakes; m->which; m++) td_suspects_enter(suspects, m->name, m->text);
 }
 
+void td_asked_aside(const td_asked *asked, td_suspects *suspects) {
+    for (const td_answer_mistake *m = asked->mistakes; m->which; m++)
+        td_suspects_view(suspects, td_suspects_enter(suspects, m->name, m->text), 1, 0);
+}
+
 /* Does a mistake give all n of these answers, and does it show in any of them? */
 static void view(const td_asked *asked, int mistake, const char *question, const char *got, int n, int *fits,
                  int *differs) {

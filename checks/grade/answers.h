@@ -29,6 +29,8 @@ typedef struct td_asked {
 } td_asked;
 
 void td_asked_enter(const td_asked *asked, td_suspects *suspects);
+/* A case of something else, in which this function's mistakes play no part. */
+void td_asked_aside(const td_asked *asked, td_suspects *suspects);
 /* Judge n answers to n questions: one case, for the result and for the suspects. A function that is not written yet is
  * a case without an answer, for the suspects. */
 void td_asked_judge(const td_asked *asked, const char *case_name, const void *questions, const void *got, int n,

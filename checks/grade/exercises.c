@@ -2,6 +2,7 @@
 #include "exercise.h"
 
 const td_exercise *const td_exercises[] = {
+    &td_exercise_1,
     &td_exercise_2,
     &td_exercise_3,
     &td_exercise_4,
