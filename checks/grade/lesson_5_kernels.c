@@ -31,9 +31,9 @@ td_status td_backward_kernels(td_grade_run *run, const td_grade_check *check, td
 
 td_status td_backward_kernels_repeat(td_grade_run *run, const td_grade_check *check, td_grade_result *result,
                                      td_error *err) {
-    static const td_attention_case repeated = {.name = "T 200, 4 heads on 2",
-                                               .problem = {1, 4, 2, 200, 200, 16, 0.25, TD_MASK_CAUSAL_TOP_LEFT, 0}};
-    return td_attention_repeat(run, check, &task, &repeated, 6, result, err);
+    static const td_attention_case repeated = {.name = "T 130, 4 heads on 2",
+                                               .problem = {1, 4, 2, 130, 130, 16, 0.25, TD_MASK_CAUSAL_TOP_LEFT, 0}};
+    return td_attention_repeat(run, check, &task, &repeated, 4, result, err);
 }
 
 td_status td_backward_kernels_counts(td_grade_run *run, const td_grade_check *check, td_grade_result *result,

@@ -12,7 +12,7 @@ extern "C" {
 
 /* As exercise_online_softmax, but every td_tensor's data is device memory: only kernels may touch it. Work is put on
  * `stream`; returning before it is done is right. No memory is allocated; nothing of size Tq·Tk exists. float32; d ≤
- * 128. */
+ * 128; problem->block is 0. */
 td_status exercise_flash_forward(const td_attention_problem *problem, const td_tensor *Q, const td_tensor *K,
                                  const td_tensor *V, const td_tensor *O, const td_tensor *LSE, void *stream,
                                  td_error *err);
