@@ -15,18 +15,20 @@ static int is_not_written(const td_graded_lesson *lesson) {
     return said;
 }
 
-static void print_check(const td_grade *grade, int l, int i, FILE *out) {
+static void print_check(const td_grade *grade, int l, int i, int explained, FILE *out) {
     const td_graded_lesson *lesson = &grade->lesson[l];
     const td_rubric_line *line = &lesson->rubric.line[i];
-    const td_grade_result *r = &lesson->result[i];
-    char points[32];
+    const char *const rest = "                            ";
+    char points[32], first[96], text[200];
     snprintf(points, sizeof points, "%g/%g", td_report_points(lesson->points[i]), td_report_points(lesson->most[i]));
-    fprintf(out, "  %-13s %9s  %-14s ", td_graded_name(r->graded), points, line->name);
-    td_print_visible(out, line->title, "");
-    fputs("\n      ", out);
+    snprintf(first, sizeof first, "  %-13s %9s   ", td_graded_name(lesson->result[i].graded), points);
+    snprintf(text, sizeof text, "%s: %s", line->name, line->title);
+    td_print_wrapped(out, text, first, rest, td_terminal_columns(out));
+    if (!explained) return;
+    fputs(rest, out);
     td_report_brief(lesson, i, out);
     fputc('\n', out);
-    td_report_explain(grade, l, i, "      ", out);
+    td_report_explain(grade, l, i, rest, out);
 }
 
 static void print_build(const td_graded_lesson *lesson, FILE *out) {
@@ -43,9 +45,9 @@ static void print_lesson(const td_grade *grade, int l, FILE *out) {
     fprintf(out, "\nlesson %d, %s: %g of %g points\n", lesson->exercise->number, lesson->exercise->folder,
             td_report_points(points), td_report_points(most));
     print_build(lesson, out);
-    if (is_not_written(lesson))
-        fprintf(out, "  The exercise is not written yet: the skeleton came back as it was handed out.\n");
-    for (int i = 0; i < lesson->rubric.n; i++) print_check(grade, l, i, out);
+    int unwritten = is_not_written(lesson);
+    if (unwritten) fprintf(out, "  The exercise is not written yet: the skeleton came back as it was handed out.\n");
+    for (int i = 0; i < lesson->rubric.n; i++) print_check(grade, l, i, !unwritten, out);
     if (lesson->leader > 0) fprintf(out, "  leaderboard: %.4g = %s\n", lesson->leader, lesson->leader_name);
 }
 

@@ -28,13 +28,20 @@ void td_report_brief(const td_graded_lesson *lesson, int i, FILE *out) {
             fprintf(out, "%.3g = %s", r->ratio, r->measure);
         else
             fprintf(out, r->cases == 1 ? "%d case is right" : "%d cases are right", r->cases);
+        if (isfinite(r->err_over_tol)) fprintf(out, "; worst err/tol %.3g, in case %s", r->err_over_tol, r->case_name);
         break;
     case TD_GRADED_WRONG: fprintf(out, "wrong in %d of %d cases", r->failed_cases, r->cases); break;
     case TD_GRADED_CRASHED:
     case TD_GRADED_TIMED_OUT:
-        if (r->cases) fprintf(out, "in case %s, one of %d that failed", r->case_name, r->failed_cases);
+        if (r->failed_cases)
+            fprintf(out, "%d of %d cases failed", r->failed_cases, r->cases);
+        else
+            fprintf(out, "after %d cases", r->cases);
         break;
     case TD_GRADED_HARNESS: fprintf(out, "a fault of the grader, not of the submission"); break;
+    case TD_GRADED_NOT_RUN: fprintf(out, "no points, since it was not run"); break;
+    case TD_GRADED_SKIPPED: fprintf(out, "it cannot be run here: its points are not asked for"); break;
+    case TD_GRADED_BUILD_FAILED: fprintf(out, "there is no program to run"); break;
     default: break;
     }
 }
@@ -52,11 +59,13 @@ static void print_mistakes(const td_graded_lesson *lesson, int i, const char *in
 
 static void print_replay(const td_grade *grade, const td_graded_lesson *lesson, int i, const char *indent, FILE *out) {
     const td_grade_result *r = &lesson->result[i];
+    char name[120];
     if (!r->failed_cases || !r->case_name[0]) return;
     fprintf(out, "%sreplay:  build/tandem grade SUBMISSION=", indent);
     td_print_quoted(out, grade->submission);
-    fprintf(out, " LESSON=%d CASE=%s/", lesson->exercise->number, lesson->rubric.line[i].name);
-    td_print_quoted(out, r->case_name);
+    fprintf(out, " LESSON=%d CASE=", lesson->exercise->number);
+    snprintf(name, sizeof name, "%s/%s", lesson->rubric.line[i].name, r->case_name);
+    td_print_quoted(out, name);
     fprintf(out, " SEED=%llu SECRET=%llu\n", (unsigned long long)grade->seed, (unsigned long long)grade->secret);
 }
 
@@ -64,8 +73,6 @@ static void print_figures(const td_grade_result *r, const char *indent, FILE *ou
     if (r->seconds > 0 && r->peer_seconds > 0)
         fprintf(out, "%smedian %.3g ms, the reference solution's %.3g ms, in the same run\n", indent, 1e3 * r->seconds,
                 1e3 * r->peer_seconds);
-    if (!r->failed_cases && isfinite(r->err_over_tol))
-        fprintf(out, "%sworst err/tol %.3g, in case %s\n", indent, r->err_over_tol, r->case_name);
 }
 
 void td_report_explain(const td_grade *grade, int number, int i, const char *indent, FILE *out) {
