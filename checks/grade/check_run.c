@@ -35,6 +35,15 @@ static int is_named(const td_grade_run *run, const td_grade_check *check) {
     return !strncmp(run->only_case, check->name, length) && (!run->only_case[length] || run->only_case[length] == '/');
 }
 
+/* The first line that says "error", which is the one to mend first; all that the compiler said is in the record once.
+ */
+static void first_error(const td_program *program, td_grade_result *r) {
+    const char *at = strstr(program->messages, "error");
+    while (at && at > program->messages && at[-1] != '\n') at--;
+    if (!at) at = program->messages;
+    set(r, TD_GRADED_BUILD_FAILED, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
 /* 0, with the reason in the result, if the check is not to be run. */
 static int may_run(const td_grade_run *run, const td_graded_lesson *lesson, int i, const td_grade_check *check,
                    const td_error *fault, td_grade_result *r) {
@@ -45,7 +54,7 @@ static int may_run(const td_grade_run *run, const td_graded_lesson *lesson, int 
     else if (fault->status != TD_OK)
         set(r, TD_GRADED_HARNESS, "%s", fault->message);
     else if (program->outcome != TD_BUILT)
-        set(r, TD_GRADED_BUILD_FAILED, "%.1100s", program->messages);
+        first_error(program, r);
     else if (blocking >= 0)
         set(r, TD_GRADED_NOT_RUN, "only once %s passes", lesson->rubric.line[blocking].name);
     else if (!(td_grade_limit(run, INFINITY) > 0))
@@ -100,6 +109,4 @@ void td_check_run(td_grade_run *run, td_graded_lesson *lesson, int i, const td_e
     lesson->seconds[i] = td_grade_now() - begun;
     lesson->most[i] = r->graded == TD_GRADED_SKIPPED ? 0 : line->points;
     lesson->points[i] = fmin(r->share * line->points, lesson->most[i]);
-    if (r->graded == TD_GRADED_BUILD_FAILED)
-        snprintf(lesson->build, sizeof lesson->build, "%s", run->program[check->part].messages);
 }

@@ -90,8 +90,17 @@ static td_status find_lessons(grading *g, const char *submission, td_error *err)
     return TD_OK;
 }
 
-/* A program for each part. A fault of the grader's own is kept as the part's: the other may yet be graded. */
-static void build(td_grade_run *run, const char *folder, td_error fault[2]) {
+/* Errors and warnings; but what the linker says of a program that it made is nobody's fault here. */
+static void keep(const td_program *program, char *said, size_t room) {
+    const char *text = program->messages, *linker = program->outcome == TD_BUILT ? strstr(text, "/ld: ") : NULL;
+    while (linker && linker > text && linker[-1] != '\n') linker--;
+    size_t used = strlen(said), length = linker ? (size_t)(linker - text) : strlen(text);
+    if (length) snprintf(said + used, room - used, "%s%.*s", used ? "\n" : "", (int)length, text);
+}
+
+/* A program for each part; what the compilers said. A fault of the grader's own is kept as the part's: the other may
+ * yet be graded. */
+static void build(td_grade_run *run, const char *folder, td_error fault[2], char *said, size_t room) {
     const td_exercise *e = run->exercise;
     for (int p = 0; p < e->parts; p++) {
         const char *others[24];
@@ -102,8 +111,10 @@ static void build(td_grade_run *run, const char *folder, td_error fault[2]) {
                     others[n++] = td_exercises[x]->part[q].file;
         others[n] = NULL;
         fault[p] = (td_error){TD_OK, ""};
-        fault[p].status = td_program_build(&run->program[p], run->sandbox, &e->part[p], others, folder, run->scratch,
+        td_program *program = &run->program[p];
+        fault[p].status = td_program_build(program, run->sandbox, &e->part[p], others, folder, run->scratch,
                                            run->limits.gpu, &fault[p]);
+        if (fault[p].status == TD_OK) keep(program, said, room);
     }
 }
 
@@ -152,7 +163,7 @@ static td_status grade_lesson(grading *g, int number, td_grade_run *run, td_susp
         suspects[p] = (td_suspects){0};
         if (e->enter) e->enter(&suspects[p]);
     }
-    build(run, g->folder[number], fault);
+    build(run, g->folder[number], fault, lesson->build, sizeof lesson->build);
     td_status s = tell(g, err);
     for (int i = 0; s == TD_OK && i < lesson->rubric.n; i++) {
         td_check_run(run, lesson, i, fault, suspects);

@@ -18,7 +18,7 @@ typedef struct td_graded_lesson {
     int named;
     td_suspect suspect[TD_GRADE_NAMED]; /* the mistakes that explain every wrong case of a part, … */
     int suspect_part[TD_GRADE_NAMED];   /* … and of which */
-    char build[16384];                  /* the compiler's words where it failed */
+    char build[16384];                  /* the compiler's words: errors and warnings */
     char output[2048];
     double leader; /* the leaderboard's figure: the best ratio, once all is correct; 0 */
     char leader_name[64];

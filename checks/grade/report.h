@@ -13,8 +13,10 @@ void td_report_brief(const td_graded_lesson *lesson, int i, FILE *out);
 /* All there is to say, in lines that begin with `indent` and end with a newline: the message, the mistake's name, the
  * command that replays the case. Nothing for a check that passed without a figure. */
 void td_report_explain(const td_grade *grade, int lesson, int i, const char *indent, FILE *out);
-/* The whole: tier, seeds, note, what the submission printed. */
-void td_report_about(const td_grade *grade, const char *indent, FILE *out);
+/* The whole: tier, seeds, note. */
+void td_report_about(const td_grade *grade, FILE *out);
+/* What the compiler said of a lesson's files, and what the program printed: the first lines of each. */
+void td_report_heard(const td_graded_lesson *lesson, FILE *out);
 /* A function's text on the heap, for reports that are no stream; NULL: no memory. */
 char *td_report_explained(const td_grade *grade, int lesson, int i);
 

@@ -63,7 +63,8 @@ static char *about(const td_grade *grade) {
     size_t length;
     FILE *out = open_memstream(&text, &length);
     if (!out) return NULL;
-    td_report_about(grade, "", out);
+    td_report_about(grade, out);
+    for (int l = 0; l < grade->lessons; l++) td_report_heard(&grade->lesson[l], out);
     if (fclose(out) == 0) return text;
     free(text);
     return NULL;

@@ -31,30 +31,23 @@ static void print_check(const td_grade *grade, int l, int i, int explained, FILE
     td_report_explain(grade, l, i, rest, out);
 }
 
-static void print_build(const td_graded_lesson *lesson, FILE *out) {
-    if (!lesson->build[0]) return;
-    fputs("  what the compiler said:\n    ", out);
-    td_print_visible(out, lesson->build, "    ");
-    fputc('\n', out);
-}
-
 static void print_lesson(const td_grade *grade, int l, FILE *out) {
     const td_graded_lesson *lesson = &grade->lesson[l];
     double points = 0, most = 0;
     for (int i = 0; i < lesson->rubric.n; i++) points += lesson->points[i], most += lesson->most[i];
     fprintf(out, "\nlesson %d, %s: %g of %g points\n", lesson->exercise->number, lesson->exercise->folder,
             td_report_points(points), td_report_points(most));
-    print_build(lesson, out);
     int unwritten = is_not_written(lesson);
     if (unwritten) fprintf(out, "  The exercise is not written yet: the skeleton came back as it was handed out.\n");
     for (int i = 0; i < lesson->rubric.n; i++) print_check(grade, l, i, !unwritten, out);
+    td_report_heard(lesson, out);
     if (lesson->leader > 0) fprintf(out, "  leaderboard: %.4g = %s\n", lesson->leader, lesson->leader_name);
 }
 
 void td_report_print(const td_grade *grade, FILE *out) {
     char shown[200];
     fprintf(out, "submission: %s\n", td_shown(grade->submission, shown, sizeof shown));
-    td_report_about(grade, "", out);
+    td_report_about(grade, out);
     for (int l = 0; l < grade->lessons; l++) print_lesson(grade, l, out);
     fprintf(out, "\ntotal: %g of %g points in %.1f s\n", td_report_points(grade->points), td_report_points(grade->most),
             grade->seconds);

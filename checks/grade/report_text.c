@@ -60,7 +60,7 @@ static void print_mistakes(const td_graded_lesson *lesson, int i, const char *in
 static void print_replay(const td_grade *grade, const td_graded_lesson *lesson, int i, const char *indent, FILE *out) {
     const td_grade_result *r = &lesson->result[i];
     char name[120];
-    if (!r->failed_cases || !r->case_name[0]) return;
+    if (!r->failed_cases) return;
     fprintf(out, "%sreplay:  build/tandem grade SUBMISSION=", indent);
     td_print_quoted(out, grade->submission);
     fprintf(out, " LESSON=%d CASE=", lesson->exercise->number);
@@ -102,22 +102,32 @@ char *td_report_explained(const td_grade *grade, int lesson, int i) {
     return NULL;
 }
 
-void td_report_about(const td_grade *grade, const char *indent, FILE *out) {
+void td_report_about(const td_grade *grade, FILE *out) {
     const td_sandbox *sandbox = grade->sandbox;
-    fprintf(out, "%ssandbox: %s%s%s%s\n", indent, td_tier_name(sandbox->tier), sandbox->why[0] ? " (" : "",
-            sandbox->why, sandbox->why[0] ? ")" : "");
+    fprintf(out, "sandbox: %s%s%s%s\n", td_tier_name(sandbox->tier), sandbox->why[0] ? " (" : "", sandbox->why,
+            sandbox->why[0] ? ")" : "");
     if (sandbox->tier == TD_TIER_NONE)
-        fprintf(out, "%s*** UNSANDBOXED: the submission ran with all rights of who started the grader ***\n", indent);
-    fprintf(out, "%sseed %llu, secret %llu: the same two give the same cases\n", indent,
-            (unsigned long long)grade->seed, (unsigned long long)grade->secret);
-    if (!grade->complete) fprintf(out, "%sINCOMPLETE: grading goes on, or was ended before its end\n", indent);
-    if (grade->note[0]) fprintf(out, "%s%s\n", indent, grade->note);
-    for (int l = 0; l < grade->lessons; l++) {
-        if (!grade->lesson[l].output[0]) continue;
-        fprintf(out, "%slesson %d: the submission printed:\n%s  | ", indent, grade->lesson[l].exercise->number, indent);
-        char next[40];
-        snprintf(next, sizeof next, "%.32s  | ", indent);
-        td_print_visible(out, grade->lesson[l].output, next);
-        fputc('\n', out);
-    }
+        fprintf(out, "*** UNSANDBOXED: the submission ran with all rights of who started the grader ***\n");
+    fprintf(out, "seed %llu, secret %llu: the same two give the same cases\n", (unsigned long long)grade->seed,
+            (unsigned long long)grade->secret);
+    if (!grade->complete) fprintf(out, "INCOMPLETE: grading goes on, or was ended before its end\n");
+    if (grade->note[0]) fprintf(out, "%s\n", grade->note);
+}
+
+static void print_lines(const char *heading, const char *text, int most, FILE *out) {
+    int lines = 0;
+    const char *end = text;
+    while (*end && lines < most) lines += *end++ == '\n';
+    char *head = strndup(text, (size_t)(end - text));
+    if (!text[0] || !head) return;
+    fprintf(out, "  %s:\n  | ", heading);
+    td_print_visible(out, head, "  | ");
+    fprintf(out, *end ? "\n  | …\n" : "\n");
+    free(head);
+}
+
+void td_report_heard(const td_graded_lesson *lesson, FILE *out) {
+    enum { OF_COMPILER = 60, OF_PROGRAM = 12 };
+    print_lines("the compiler said", lesson->build, OF_COMPILER, out);
+    print_lines("the program printed", lesson->output, OF_PROGRAM, out);
 }

@@ -125,10 +125,13 @@ Test(reports, leader_and_build_and_incompleteness_are_said) {
     td_graded_lesson *l = graded_lesson(grade);
     l->leader = 1.375, strcpy(l->leader_name, "peer's time / time");
     strcpy(l->build, "online_softmax.c:3: error: \x1b[1m\nnext line");
+    for (int i = 0; i < 200; i++) strcat(l->output, i < 199 ? "x\n" : "zzz");
     grade->complete = 0, grade->sandbox = &graded_closed;
     char *text = printed();
     says(text, "leaderboard: 1.375 = peer's time / time");
-    says(text, "    online_softmax.c:3: error: \\x1b[1m\n    next line\n");
+    says(text, "  the compiler said:\n  | online_softmax.c:3: error: \\x1b[1m\n  | next line\n");
+    says(text, "  | x\n  | …\n");
+    cr_expect_null(strstr(text, "zzz"));
     says(text, "INCOMPLETE");
     says(text, "sandbox: bubblewrap\n");
     cr_expect_null(strstr(text, "UNSANDBOXED"));
