@@ -18,10 +18,11 @@ for given; do
     *) stop "'$given': no such option; legal are LESSON, SECRET, OUT" ;;
     esac
 done
-case " $legal " in
-*" $lesson "*) [ -n "$lesson" ] || stop "LESSON: not given; must be one of $legal, or all" ;;
-*) [ "$lesson" = all ] || stop "LESSON=$lesson: must be one of $legal, or all" ;;
-esac
+known=
+for n in $exercises all; do
+    [ "$lesson" = "$n" ] && known=yes
+done
+[ "$known" ] || stop "LESSON=$lesson: must be one of $legal, or all"
 case $secret in
 *[!0-9]*) stop "SECRET=$secret: must be an integer, 0 or more" ;;
 esac

@@ -8,6 +8,6 @@ if ! command -v make >/dev/null; then
 fi
 sh checks/setup.sh grade
 make all COMMIT="$(cat ../commit)"
-# A submission's compiler can read what everybody can: where it runs under no more than another uid, that must not be
+# A submission's compiler reads what everybody may read: where it runs under no more than another uid, that must not be
 # the answers.
-chmod go-rwx ../grading cpu_ref checks lessons
+chmod -R go-rwx ../grading cpu_ref gpu checks lessons build/obj build/libtandem.so
