@@ -4,8 +4,8 @@
  * whichever tensor that belongs to. The card fills once and drains once, and small tensors share it with large ones.
  * Gain expected: rung 1's launches and drains, and four times fewer requests for the same bytes: a thread has all its
  * loads in flight, eight of 16 bytes, before it needs the first. What bounds it now is memory.
- * Measured (H200): of a copy's bandwidth 56 % by rung 1, 100 % by this (plots/recorded/gpu_adam.csv). Before a block took
- * a piece at once and left, it went through pieces of 16384 in a loop: 93 % (not recorded). */
+ * Measured (H200): of a copy's bandwidth 56 % by rung 1, 100 % by this (plots/recorded/gpu_adam.csv). Before a block
+ * took a piece at once and left, it went through pieces of 16384 in a loop: 93 % (not recorded). */
 #include "adam.h"
 #include <stdlib.h>
 
