@@ -9,7 +9,7 @@ works() {
     compiler) printf '#include <stdio.h>\nint main(void) { return 0; }\n' | ${CC:-cc} -fopenmp -x c - -o /dev/null ;;
     c++) printf 'int main() { return 0; }\n' | ${CXX:-g++} -std=c++20 -fopenmp -x c++ - -o /dev/null ;;
     mpi) command -v mpicc && command -v mpirun ;;
-    make | pkg-config | gnuplot | cppcheck | clang-format) command -v "$1" ;;
+    bwrap | make | pkg-config | gnuplot | cppcheck | clang-format) command -v "$1" ;;
     *) ${PKG_CONFIG:-pkg-config} --exists "$1" ;;
     esac >/dev/null 2>&1
 }
@@ -24,7 +24,9 @@ gnuplot|gnuplot-nox|draws the plots
 jansson|libjansson-dev|writes JSON
 hwloc|libhwloc-dev|tells the sizes of the caches
 openblas|libopenblas-dev|the peer that CPU kernels are timed beside
-mpi|libopenmpi-dev openmpi-bin|starts ranks, and carries what they say to each other'
+mpi|libopenmpi-dev openmpi-bin|starts ranks, and carries what they say to each other
+bwrap|bubblewrap|keeps a submission away from all else
+libseccomp|libseccomp-dev|keeps a submission from calling the system'
 [ "${1-}" = lint ] && needs="$needs
 cppcheck|cppcheck|finds faults without running the code
 clang-format|clang-format|keeps one layout"
@@ -41,9 +43,15 @@ lacking=$(missing)
 packages=$(printf '%s\n' "$lacking" | cut -d'|' -f2 | tr '\n' ' ')
 packages=${packages% }
 
+# Without these two a submission is graded in a weaker sandbox, which every report names.
+leave() {
+    if printf '%s\n' "$lacking" | grep -qvE '^(bwrap|libseccomp)[|]'; then exit 1; fi
+    echo 'setup: going on without: submissions are then graded in a weaker sandbox' >&2
+    exit 0
+}
 stop() {
     echo "setup: $1" >&2
-    exit 1
+    leave
 }
 
 if ! command -v apt-get >/dev/null; then
@@ -51,7 +59,7 @@ if ! command -v apt-get >/dev/null; then
     printf '%s\n' "$lacking" | while IFS='|' read -r what package why; do
         printf '  %-13s %s (in Debian: %s)\n' "$what" "$why" "$package" >&2
     done
-    exit 1
+    leave
 fi
 
 if [ "$(id -u)" = 0 ]; then
