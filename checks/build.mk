@@ -71,8 +71,8 @@ test_objects := $(call object,$(tests)) $(patsubst %.cu,$(BUILD)/obj/emulated/%.
 
 # What a submission is compiled with and linked against. Its program has no sanitizer, whatever ours has, and its flags
 # are fixed: a grade must not depend on ours.
-child := $(patsubst checks/grade/child/%.c,$(BUILD)/grade/child/%.o,$(filter-out %/jail.c %/jail_filter.c,$(wildcard checks/grade/child/*.c)))
-child_flags := -std=c17 -O2 -g -Wall -Wextra -Wpedantic -Werror -fopenmp -D_GNU_SOURCE -Iinclude -ffp-contract=off
+child := $(patsubst checks/grade/child/%.c,$(BUILD)/grade/child/%.o,$(filter-out checks/grade/child/jail%,$(wildcard checks/grade/child/*.c)))
+child_flags := -std=c17 -O2 -Wall -Wextra -Wpedantic -Werror -fopenmp -D_GNU_SOURCE -Iinclude -ffp-contract=off
 child_common := main.o arena.o ask.o comm.o parameters.o
 submission_c := -std=c17 -O2 -g -Wall -Wextra -fopenmp -Iinclude
 child_of_tests := $(patsubst tests/checks/grade/child/%.c,$(BUILD)/grade/child/%.o,$(wildcard tests/checks/grade/child/*.c))
@@ -141,7 +141,7 @@ $(BUILD)/grade/child/emulated.o: $(kernel_child) $(emulator_child)
 $(BUILD)/grade/child/cuda.o: $(kernel_child) $(patsubst %,$(BUILD)/obj/cuda/gpu/cuda/%.o,device launches)
 $(device_child):
 	$(call say,LD,$@)$(CC) -r -nostdlib -o $@ $^
-$(BUILD)/grade/jail: checks/grade/child/jail.c checks/grade/child/jail_filter.c checks/grade/child/jail.h $(BUILD)/flags checks/build.mk
+$(BUILD)/grade/jail: $(wildcard checks/grade/child/jail*) $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(child_flags) $(if $(seccomp),-DTD_HAVE_LIBSECCOMP) -static -o $@ $(filter %.c,$^) $(if $(seccomp),-lseccomp)
 $(BUILD)/obj/checks/grade/sandbox.o: private flags += $(if $(seccomp),-DTD_HAVE_LIBSECCOMP)

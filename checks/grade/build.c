@@ -45,21 +45,48 @@ static const char *listen(int from, char *text) {
     }
 }
 
+/* The folder's name, which says nothing to a student, out of the text. */
+static void leave_out(char *text, const char *folder) {
+    const size_t n = strlen(folder);
+    for (char *at = text; (at = strstr(at, folder));) memmove(at, at + n, strlen(at + n) + 1);
+}
+
+/* A compiler outside the system's folders brings its own: bin/nvcc's is two above. NULL: it needs none. */
+static const char *home_of(const char *compiler, char home[PATH_MAX]) {
+    if (!realpath(compiler, home) || strncmp(home, "/usr/", 5) == 0) return NULL;
+    for (int up = 0; up < 2; up++) *strrchr(home, '/') = '\0';
+    return home[0] ? home : NULL;
+}
+
+/* Whoever compiled it can change it no more; a link, or what else a compiler could be made to leave there, is none. */
+static int is_program(const char *path) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fchown(fd, geteuid(), getegid()) == 0 &&
+               fchmod(fd, 0555) == 0;
+    if (fd >= 0) close(fd);
+    return good;
+}
+
 static td_status compile(td_program *out, const td_sandbox *sandbox, const td_words *command, const char *folder,
                          td_error *err) {
     const td_limits limits = td_limits_of_compiler();
-    char text[MESSAGES] = "", failed[MESSAGES + 128];
+    char text[MESSAGES] = "", failed[MESSAGES + 128], home[PATH_MAX];
+    const char *readable[] = {home_of(command->word[0], home), NULL};
     td_process process;
     td_ended ended;
-    td_status status = td_sandbox_start(sandbox, &limits, command->word, folder, NULL, -1, &process, err);
+    td_status status = td_sandbox_start(sandbox, &limits, command->word, folder, readable, -1, &process, err);
     if (status) return status;
     const char *stopped = listen(process.output, text);
     for (int i = 0; !stopped && i < 1000 && !td_sandbox_over(&process); i++) poll(NULL, 0, 1);
     td_sandbox_end(sandbox, &process, &ended);
     close(process.output);
+    snprintf(home, sizeof home, "%s/", folder);
+    leave_out(text, home);
+    if (sandbox->tier == TD_TIER_BUBBLEWRAP) leave_out(text, TD_SANDBOX_FOLDER "/");
     if (!stopped && ended.status != 0 && !text[0]) stopped = "the compiler was stopped: too much time or memory";
     snprintf(failed, sizeof failed, "%s%s%s", text, text[0] && stopped ? "\n" : "", stopped ? stopped : "");
-    say(out, ended.status == 0 && !stopped ? TD_BUILT : TD_BUILD_FAILED, failed);
+    say(out, ended.status == 0 && !stopped && is_program(out->path) ? TD_BUILT : TD_BUILD_FAILED, failed);
     return TD_OK;
 }
 

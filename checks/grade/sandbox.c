@@ -52,10 +52,20 @@ static td_status try_out(const td_sandbox *sandbox, td_error *err) {
     return ended.status == 0 ? TD_OK : td_fail(err, TD_UNSUPPORTED, "a program does not run there");
 }
 
+/* Its version, if this kernel has it. */
+static int landlock(void) {
+#ifdef SYS_landlock_create_ruleset
+    const unsigned version = 1;
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, version) > 0;
+#else
+    return 0;
+#endif
+}
+
 td_status td_sandbox_find(td_sandbox *out, td_tier wanted, td_error *err) {
     td_error first = {TD_OK, ""}, why;
     td_status status;
-    *out = (td_sandbox){TD_TIER_NONE, 0, "", ""};
+    *out = (td_sandbox){.tier = TD_TIER_NONE};
 #ifdef TD_HAVE_LIBSECCOMP
     out->filtered = 1;
 #endif
@@ -72,6 +82,7 @@ td_status td_sandbox_find(td_sandbox *out, td_tier wanted, td_error *err) {
         if (!status) break;
         if (!first.message[0]) first = why;
     }
+    out->fenced = out->tier == TD_TIER_BUBBLEWRAP || landlock();
     snprintf(out->why, sizeof out->why, "%.150s", first.message);
     if (!status) return TD_OK;
     return wanted == TD_TIERS ? td_fail(err, TD_INTERNAL, "no program can be started: %s", why.message)

@@ -8,7 +8,8 @@
  *
  * The filter (child/jail.c): no file is opened, nothing is executed, no process but threads, no socket, no signal to
  * others. It stands before the first instruction of the program, constructors included; the program is static, and
- * needs none of it. Compilers get namespaces or the second uid, and limits, but no filter. */
+ * needs none of it. Compilers get namespaces or the second uid, and limits, but no filter; without namespaces Landlock
+ * keeps other files from them, where the kernel has it. */
 #ifndef TANDEM_GRADE_SANDBOX_H
 #define TANDEM_GRADE_SANDBOX_H
 
@@ -23,6 +24,7 @@ const char *td_tier_name(td_tier tier);
 typedef struct td_sandbox {
     td_tier tier;
     int filtered;    /* seccomp is there */
+    int fenced;      /* a compiler reads no file but the system's programs and what it is given */
     char why[160];   /* why no better tier; "" for the best */
     char jail[4096]; /* path of the launcher that sets limits and filter */
 } td_sandbox;
@@ -50,6 +52,9 @@ typedef struct td_process {
     int uid_lock; /* holds its uid for it alone; −1: it runs under the caller's */
     uid_t uid;
 } td_process;
+
+/* Where a namespace has its working folder. */
+#define TD_SANDBOX_FOLDER "/work"
 
 /* A program started: argv[0] is its full path. `folder` is its working folder, writable if file_bytes > 0 (NULL: the
  * root folder); read-only it may see `readable` (NULL-terminated, full paths; a child needs none). fd becomes

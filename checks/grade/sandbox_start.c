@@ -17,85 +17,47 @@ enum { WORDS = 192, START_SECONDS = 20 };
 typedef struct command {
     const char *word[WORDS];
     int n;
-    char text[16][24]; /* the numbers among them */
-    int numbers;
+    char words[2048]; /* those that are not the caller's */
+    size_t used;
 } command;
 
 static void add(command *c, const char *word) {
     if (c->n < WORDS - 1) c->word[c->n++] = word;
 }
-static void add_list(command *c, const char *const *words) {
-    while (*words) add(c, *words++);
+/* What a compiler is made of. */
+static const char *const system_files[] = {"/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
+                                           NULL};
+
+static void add_files(command *c, const char *how, const char *const *paths) {
+    for (; paths && *paths; paths++) add(c, how), add(c, *paths), add(c, *paths);
 }
-static void add_number(command *c, unsigned long long n) {
-    char *text = c->text[c->numbers++];
-    snprintf(text, sizeof c->text[0], "%llu", n);
-    add(c, text);
+
+/* Words in one string, each ended by a space: longer lists than an eye likes. */
+static void add_words(command *c, const char *words) {
+    char *to = c->words + c->used;
+    c->used += (size_t)snprintf(to, sizeof c->words - c->used, "%s", words) + 1;
+    for (char *rest, *word = strtok_r(to, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) add(c, word);
 }
 
 /* No network, no other processes, no files but the launcher's own copy. A compiler sees the system's programs too, and
  * its folder. */
 static void add_bubblewrap(command *c, const td_limits *limits, const char *folder, const char *const *readable) {
-    static const char *const all[] = {"--die-with-parent",
-                                      "--new-session",
-                                      "--unshare-ipc",
-                                      "--unshare-pid",
-                                      "--unshare-net",
-                                      "--unshare-uts",
-                                      "--unshare-cgroup-try",
-                                      "--cap-drop",
-                                      "ALL",
-                                      "--tmpfs",
-                                      "/tmp",
-                                      "--perms",
-                                      "0555",
-                                      "--ro-bind-data",
-                                      "6",
-                                      "/jail",
-                                      NULL};
-    static const char *const root[] = {"--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", NULL};
-    static const char *const other[] = {"--unshare-user", "--uid", "65534", "--gid", "65534", NULL};
-    /* bwrap would make /etc for root alone. */
-    static const char *const system[] = {"--ro-bind",
-                                         "/usr",
-                                         "/usr",
-                                         "--ro-bind-try",
-                                         "/bin",
-                                         "/bin",
-                                         "--ro-bind-try",
-                                         "/lib",
-                                         "/lib",
-                                         "--ro-bind-try",
-                                         "/lib64",
-                                         "/lib64",
-                                         "--perms",
-                                         "0755",
-                                         "--dir",
-                                         "/etc",
-                                         "--ro-bind-try",
-                                         "/etc/alternatives",
-                                         "/etc/alternatives",
-                                         "--ro-bind-try",
-                                         "/etc/ld.so.cache",
-                                         "/etc/ld.so.cache",
-                                         "--dev",
-                                         "/dev",
-                                         NULL};
-    static const char *const gpu[] = {"--dev-bind",    "/dev", "/dev", "--proc", "/proc",
-                                      "--ro-bind-try", "/sys", "/sys", NULL};
     add(c, td_bubblewrap());
-    add_list(c, all);
-    add_list(c, geteuid() == 0 ? root : other);
-    if (folder || limits->gpu) add_list(c, system);
-    if (limits->gpu) add_list(c, gpu);
-    for (; readable && *readable; readable++) {
-        add(c, "--ro-bind");
-        add(c, *readable), add(c, *readable);
+    add_words(c, "--die-with-parent --new-session --unshare-ipc --unshare-pid --unshare-net --unshare-uts");
+    add_words(c, "--unshare-cgroup-try --cap-drop ALL --tmpfs /tmp --perms 0555 --ro-bind-data 6 /jail");
+    add_words(c,
+              geteuid() == 0 ? "--cap-add CAP_SETUID --cap-add CAP_SETGID" : "--unshare-user --uid 65534 --gid 65534");
+    if (folder || limits->gpu) {
+        add_words(c, "--perms 0755 --dir /etc"); /* bwrap itself would make it for root alone */
+        add_files(c, "--ro-bind-try", system_files);
+        add_words(c, limits->gpu ? "--dev-bind /dev /dev --proc /proc --ro-bind-try /sys /sys"
+                                 : "--dev-bind /dev/null /dev/null");
     }
+    add_files(c, "--ro-bind", readable);
     if (folder) {
         add(c, limits->file_bytes ? "--bind" : "--ro-bind");
-        add(c, folder), add(c, "/work");
-        add(c, "--chdir"), add(c, "/work");
+        add(c, folder), add(c, TD_SANDBOX_FOLDER);
+        add_words(c, "--chdir " TD_SANDBOX_FOLDER);
     }
     add(c, "--");
 }
@@ -180,23 +142,25 @@ static td_status shake_hands(int report, td_process *process, int namespaced, td
 }
 
 static void add_jail(command *c, const td_sandbox *sandbox, const td_limits *limits, const td_process *process,
-                     const char *const *argv, int is_child) {
+                     const char *const *argv, int is_child, const char *fence) {
     td_jail_filter filter = !is_child || !sandbox->filtered ? TD_FILTER_NONE
                             : limits->gpu                   ? TD_FILTER_GPU
                                                             : TD_FILTER_CHILD;
+    char numbers[256];
+    snprintf(numbers, sizeof numbers, "%d %ld %zu %zu %d %d %d", (int)filter,
+             process->uid_lock >= 0 ? (long)process->uid : -1L, limits->address_bytes, limits->file_bytes,
+             limits->cpu_seconds, limits->processes, limits->threads);
     add(c, sandbox->tier == TD_TIER_BUBBLEWRAP ? "/jail" : sandbox->jail);
-    add_number(c, filter);
-    if (process->uid_lock >= 0)
-        add_number(c, process->uid);
-    else
-        add(c, "-1");
-    add_number(c, limits->address_bytes);
-    add_number(c, limits->file_bytes);
-    add_number(c, (unsigned long long)limits->cpu_seconds);
-    add_number(c, (unsigned long long)limits->processes);
-    add_number(c, (unsigned long long)limits->threads);
+    add_words(c, numbers);
+    add(c, fence);
     add(c, "--");
-    add_list(c, argv);
+    while (*argv) add(c, *argv++);
+}
+
+/* What a compiler may read, joined by ':'. */
+static void join(char *out, size_t room, const char *const *paths) {
+    for (size_t n = strlen(out); paths && *paths && n < room; paths++)
+        n += (size_t)snprintf(out + n, room - n, "%s%s", n ? ":" : "", *paths);
 }
 
 static void close_all(int *fds, int n) {
@@ -209,7 +173,8 @@ td_status td_sandbox_start(const td_sandbox *sandbox, const td_limits *limits, c
                            td_error *err) {
     const int is_child = fd >= 0, namespaced = sandbox->tier == TD_TIER_BUBBLEWRAP;
     int fds[6] = {-1, -1, -1, -1, -1, -1}, *out = fds, *report = fds + 2, *program = fds + 4, *jail = fds + 5, on = 1;
-    command c = {{NULL}, 0, {""}, 0};
+    command c = {{NULL}, 0, "", 0};
+    char fence[4096] = "";
     *process = (td_process){-1, -1, -1, -1, -1, -1, 0};
     td_status status = TD_OK;
     if (sandbox->tier != TD_TIER_NONE && geteuid() == 0) status = td_uid_take(&process->uid, &process->uid_lock, err);
@@ -225,8 +190,12 @@ td_status td_sandbox_start(const td_sandbox *sandbox, const td_limits *limits, c
     if (!status && namespaced && (*jail = open(sandbox->jail, O_RDONLY | O_CLOEXEC)) < 0)
         status = td_fail(err, TD_IO, "%s: cannot be opened: %s", sandbox->jail, strerror(errno));
     if (!status) {
+        if (!namespaced && !is_child && sandbox->fenced) {
+            join(fence, sizeof fence, system_files);
+            join(fence, sizeof fence, readable);
+        }
         if (namespaced) add_bubblewrap(&c, limits, folder, readable);
-        add_jail(&c, sandbox, limits, process, argv, is_child);
+        add_jail(&c, sandbox, limits, process, argv, is_child, fence[0] ? fence : "-");
         if (c.n >= WORDS - 1) status = td_fail(err, TD_BAD_PARAM, "a command of too many words");
     }
     if (!status) {

@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     unsigned long long n[TD_JAIL_ARGUMENTS + 1];
-    for (int i = 1; i <= TD_JAIL_ARGUMENTS; i++) n[i] = strtoull(argv[i], NULL, 10);
+    for (int i = 1; i < TD_JAIL_ARGUMENTS; i++) n[i] = strtoull(argv[i], NULL, 10);
     char **program = argv + TD_JAIL_ARGUMENTS + 2, threads[40], go;
     snprintf(threads, sizeof threads, "OMP_NUM_THREADS=%llu", n[7]);
     char *child[] = {threads, "OMP_WAIT_POLICY=passive", NULL};
@@ -70,7 +70,9 @@ int main(int argc, char **argv) {
     /* After the change of uid, which would forget it. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail("PR_SET_PDEATHSIG", errno);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("PR_SET_NO_NEW_PRIVS", errno);
-    int failed = td_jail_filter_make((td_jail_filter)n[1]);
+    int failed = strcmp(argv[TD_JAIL_ARGUMENTS], "-") == 0 ? 0 : td_jail_fence(argv[TD_JAIL_ARGUMENTS]);
+    if (failed) fail("files cannot be put out of reach", -failed);
+    failed = td_jail_filter_make((td_jail_filter)n[1]);
     if (failed) fail("the filter cannot be made", -failed);
     if (write(TD_JAIL_REPORT_FD, "R", 1) != 1 || read(TD_JAIL_REPORT_FD, &go, 1) != 1) return TD_JAIL_FAILED;
     failed = td_jail_filter_load();

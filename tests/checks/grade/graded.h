@@ -19,8 +19,9 @@ static const td_exercise graded_exercise = {
     3, "03_online_softmax", {{"online_softmax.c", "online_softmax"}, {"kernels.cu", "kernels"}},
     2, graded_checks,       NULL};
 
-static const td_sandbox graded_open = {TD_TIER_NONE, 0, "namespaces are forbidden here", ""};
-static const td_sandbox graded_closed = {TD_TIER_BUBBLEWRAP, 1, "", ""};
+static const td_sandbox graded_open = {
+    .tier = TD_TIER_NONE, .filtered = 0, .why = "namespaces are forbidden here", .jail = ""};
+static const td_sandbox graded_closed = {.tier = TD_TIER_BUBBLEWRAP, .filtered = 1, .why = "", .jail = ""};
 
 static inline td_rubric graded_rubric(void) {
     return (td_rubric){5,
