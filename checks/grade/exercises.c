@@ -8,5 +8,6 @@ const td_exercise *const td_exercises[] = {
     &td_exercise_4,
     &td_exercise_5,
     &td_exercise_6,
+    &td_exercise_7,
     NULL,
 };
