@@ -2,6 +2,7 @@
 #include "diagnose.h"
 #include "memory.h"
 #include <math.h>
+#include <string.h>
 
 /* What "reproduces" means. GATE bounds the candidate's rounding errors around the right answer. Around a mistaken one
  * the same number of roundings acts on terms of another size, which the mistake's own value x measures: λ√n·u of it for
@@ -79,6 +80,24 @@ td_status td_right_new(td_right *right, const td_problem *problem, const td_tens
     return s;
 }
 
+/* Does the element still hold what outputs are filled with before a run? */
+static int is_unwritten(const td_tensor *t, int64_t b, int64_t h, int64_t i, int64_t j) {
+    static const unsigned char poison[8] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+    size_t size = td_dtype_size(t->dtype);
+    return !memcmp((const char *)t->data + td_offset(t, b, h, i, j) * (int64_t)size, poison, size);
+}
+
+/* To a comparison of numbers, an element that was not written is a NaN like others: here it is told apart. */
+static int written_alike(const td_tensor *got, const td_tensor *wrong) {
+    const int64_t *n = got->size;
+    for (int64_t b = 0; b < n[0]; b++)
+        for (int64_t h = 0; h < n[1]; h++)
+            for (int64_t i = 0; i < n[2]; i++)
+                for (int64_t j = 0; j < n[3]; j++)
+                    if (is_unwritten(got, b, h, i, j) != is_unwritten(wrong, b, h, i, j)) return 0;
+    return 1;
+}
+
 td_view td_right_view(const td_right *right, const td_tensor *tensors, const td_tensor *wrong) {
     const td_trial *truth = &right->truth;
     td_view view = {1, 0};
@@ -89,17 +108,27 @@ td_view td_right_view(const td_right *right, const td_tensor *tensors, const td_
         if (!role->is_output || !got->data) continue;
         widen(&truth->problem, &right->rounding, got->dtype, mistaken, right->bounds[role->index].gate, right->wide);
         td_compare(got, mistaken, right->wide, role->infinity_sign, &c);
-        view.fits &= c.verdict != TD_FAIL;
+        view.fits &= c.verdict != TD_FAIL && written_alike(got, mistaken);
         td_compare(&truth->tensors[role->index], mistaken, right->wide, role->infinity_sign, &c);
         view.differs |= c.verdict == TD_FAIL;
     }
     return view;
 }
 
+/* A mistake's answer can be one that the dtype cannot hold. */
+static void store_as(const td_tensor *contiguous, td_dtype dtype) {
+    double *x = contiguous->data;
+    for (int64_t k = 0; k < td_count(contiguous); k++)
+        if (isfinite(x[k])) x[k] = td_round_to(x[k], dtype);
+}
+
 td_view td_right_try(const td_right *right, const td_tensor *tensors, const td_variant *mistake,
                      const td_problem *problem) {
     td_trial trial;
     if (td_trial_of(&trial, mistake, problem, tensors, &right->truth.allocator, NULL)) return (td_view){0, 0};
+    for (int k = 0; k < trial.operation->tensors; k++)
+        if (trial.operation->role[k].is_output)
+            store_as(&trial.tensors[trial.operation->role[k].index], tensors[trial.operation->role[k].index].dtype);
     td_view view = td_right_view(right, tensors, trial.tensors);
     td_trial_free(&trial);
     return view;

@@ -3,8 +3,14 @@
 #include "peers/peers.h"
 #include <string.h>
 
-static const td_variant *const *const tables[] = {td_cpu_variants,  td_cpu_mistakes,      td_cpu_backward_mistakes,
-                                                  td_cuda_variants, td_emulated_variants, td_peer_variants};
+static const td_variant *const *const tables[] = {td_cpu_variants,
+                                                  td_cpu_mistakes,
+                                                  td_cpu_backward_mistakes,
+                                                  td_cpu_more_mistakes,
+                                                  td_cpu_more_backward_mistakes,
+                                                  td_cuda_variants,
+                                                  td_emulated_variants,
+                                                  td_peer_variants};
 
 const td_variant *td_variant_at(int i) {
     if (i < 0) return NULL;

@@ -3,17 +3,38 @@
 #include <string.h>
 
 /* Mistakes whose answer depends on the block, and blocks that a submission may have chosen itself. */
-static const char *const by_block[] = {"no_alpha",         "no_alpha_on_accumulator",
-                                       "no_alpha_on_l",    "block_maximum",
-                                       "zero_padded_tail", "tail_dropped",
-                                       "queries_dropped",  "keys_dropped",
-                                       "dQ_twice",         "dQ_overwritten",
-                                       "dK_overwritten",   NULL};
+static const char *const by_block[] = {"no_alpha",
+                                       "no_alpha_on_accumulator",
+                                       "no_alpha_on_l",
+                                       "block_maximum",
+                                       "zero_padded_tail",
+                                       "tail_dropped",
+                                       "tail_repeated",
+                                       "mask_by_block",
+                                       "l_unmasked_in_block",
+                                       "l_overwritten",
+                                       "accumulator_overwritten",
+                                       "alpha_late",
+                                       "alpha_inverted",
+                                       "first_maximum",
+                                       "normalised_by_block",
+                                       "queries_dropped",
+                                       "queries_unwritten",
+                                       "keys_dropped",
+                                       "keys_unwritten",
+                                       "dQ_twice",
+                                       "dQ_overwritten",
+                                       "dK_overwritten",
+                                       NULL};
 enum { OWN_BLOCKS = 4 };
 static const int64_t own_blocks[OWN_BLOCKS] = {16, 32, 64, 128};
 
-static const td_variant *const *mistakes_of(td_op op) {
-    return op == TD_OP_ATTENTION_FORWARD ? td_cpu_mistakes : td_cpu_backward_mistakes;
+/* Mistake number m of the operation, NULL past the last. */
+static const td_variant *mistake_at(td_op op, int m) {
+    const td_variant *v;
+    for (int i = 0; (v = td_variant_at(i)); i++)
+        if (v->mistake && v->op == op && m-- == 0) return v;
+    return NULL;
 }
 
 /* "no_alpha" of "mistake_no_alpha". */
@@ -49,20 +70,22 @@ static int suspect_of(td_suspects *suspects, const td_variant *mistake, int own)
 }
 
 void td_attention_enter(td_suspects *suspects, td_op op) {
-    for (const td_variant *const *m = mistakes_of(op); *m; m++)
-        for (int own = -1; own < (depends_on_block(short_name(*m)) ? OWN_BLOCKS : 0); own++)
-            suspect_of(suspects, *m, own);
+    const td_variant *mistake;
+    for (int m = 0; (mistake = mistake_at(op, m)); m++)
+        for (int own = -1; own < (depends_on_block(short_name(mistake)) ? OWN_BLOCKS : 0); own++)
+            suspect_of(suspects, mistake, own);
 }
 
 void td_attention_hear(td_suspects *suspects, const td_right *right, const td_tensor *tensors, int failed) {
+    const td_variant *mistake;
     td_suspects_case(suspects, failed);
-    for (const td_variant *const *m = mistakes_of(right->truth.problem.op); *m; m++)
-        for (int own = -1; own < (depends_on_block(short_name(*m)) ? OWN_BLOCKS : 0); own++) {
-            int suspect = suspect_of(suspects, *m, own);
-            if (suspects->suspect[suspect].misses > 0) continue; /* it is out already */
+    for (int m = 0; (mistake = mistake_at(right->truth.problem.op, m)); m++)
+        for (int own = -1; own < (depends_on_block(short_name(mistake)) ? OWN_BLOCKS : 0); own++) {
+            int suspect = suspect_of(suspects, mistake, own);
+            if (suspect < 0 || suspects->suspect[suspect].misses > 0) continue; /* it is out already */
             td_problem problem = right->truth.problem;
             if (own >= 0) problem.attention.block = own_blocks[own];
-            td_view view = td_right_try(right, tensors, *m, &problem);
+            td_view view = td_right_try(right, tensors, mistake, &problem);
             td_suspects_view(suspects, suspect, view.fits, view.differs);
         }
 }

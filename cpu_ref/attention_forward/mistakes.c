@@ -1,121 +1,12 @@
 /* Attention with one thing wrong at a time, in double: what each mistake does, run for real, and what a wrong answer is
- * held against to name its mistake. One blockwise walk (online_f64.c is the right one) serves all of them: where a
- * mistake differs, the walk asks which one it is. */
-#include "attention_forward.h"
-#include <math.h>
-
-typedef enum mistake {
-    no_scale,
-    scale_by_d,
-    mask_ignored,
-    mask_strict,
-    mask_one_too_many,
-    other_alignment,
-    wrong_kv_head,
-    no_alpha,
-    no_alpha_on_accumulator,
-    no_alpha_on_l,
-    block_maximum,
-    no_maximum,
-    maximum_ignores_sign,
-    infinity_minus_infinity,
-    finite_sentinel,
-    zero_padded_tail,
-    tail_dropped,
-    not_normalised,
-    lse_base_2,
-    lse_no_maximum,
-    lse_is_maximum
-} mistake;
-
-/* How many keys, from key 0, query i visits; beyond Tk they are padding. */
-static int64_t visited_keys(const td_attention_problem *a, mistake kind, int64_t i) {
-    int64_t block = td_online_block(a), padded = (a->Tk + block - 1) / block * block;
-    td_mask mask = a->mask;
-    if (kind == mask_ignored || kind == infinity_minus_infinity || kind == finite_sentinel) return a->Tk;
-    if (kind == other_alignment && mask != TD_MASK_NONE)
-        mask = mask == TD_MASK_CAUSAL_TOP_LEFT ? TD_MASK_CAUSAL_BOTTOM_RIGHT : TD_MASK_CAUSAL_TOP_LEFT;
-    int64_t n = mask == TD_MASK_NONE ? padded : mask == TD_MASK_CAUSAL_TOP_LEFT ? i + 1 : i + 1 + a->Tk - a->Tq;
-    if (mask != TD_MASK_NONE) n += (kind == mask_one_too_many) - (kind == mask_strict);
-    int64_t end = kind == zero_padded_tail ? padded : kind == tail_dropped ? a->Tk / block * block : a->Tk;
-    return n < 0 ? 0 : n > end ? end : n;
-}
-
-static double score(const td_attention_problem *a, mistake kind, const td_tensor *t, int64_t b, int64_t h, int64_t kv,
-                    int64_t i, int64_t j) {
-    if (j >= a->Tk) return 0; /* a padding key of zeros */
-    if (j >= td_allowed_keys(a->mask, i, a->Tq, a->Tk)) {
-        if (kind == infinity_minus_infinity) return -INFINITY;
-        if (kind == finite_sentinel) return -1e6;
-    }
-    double dot = 0;
-    for (int64_t c = 0; c < a->d; c++) dot += td_get(&t[TD_Q], b, h, i, c) * td_get(&t[TD_K], b, kv, j, c);
-    return kind == no_scale ? dot : kind == scale_by_d ? dot / (double)a->d : a->scale * dot;
-}
-
-/* A missing maximum changes nothing until something overflows: here it does where float32 would. */
-static double held(mistake kind, double x) {
-    int overflows = (kind == no_maximum || kind == maximum_ignores_sign) && fabs(x) > td_largest(TD_F32);
-    return overflows ? copysign(INFINITY, x) : x;
-}
-
-static double lse(mistake kind, double m, double l) {
-    switch (kind) {
-    case lse_base_2: return (m + log(l)) / log(2);
-    case lse_no_maximum: return log(l);
-    case lse_is_maximum: return m;
-    default: return m + log(l);
-    }
-}
-
-static void attend_row(const td_attention_problem *a, mistake kind, const td_tensor *t, int64_t b, int64_t h,
-                       int64_t i) {
-    int64_t kv = kind == wrong_kv_head ? h % a->Hkv : h / (a->Hq / a->Hkv), block = td_online_block(a);
-    int64_t n = visited_keys(a, kind, i);
-    double sign = kind == maximum_ignores_sign && a->scale < 0 ? -1 : 1; /* of the scores whose maximum is taken */
-    double o[256] = {0}, m = -INFINITY, l = 0;
-    for (int64_t begin = 0; begin < n; begin += block) {
-        int64_t end = begin + block < n ? begin + block : n;
-        double m_new = kind == block_maximum ? -INFINITY : m;
-        for (int64_t j = begin; j < end; j++) m_new = fmax(m_new, sign * score(a, kind, t, b, h, kv, i, j));
-        double shift = sign * m_new;
-        if (kind == no_maximum || (m_new == -INFINITY && kind != infinity_minus_infinity)) shift = 0;
-        double alpha = begin == 0 ? 0 : held(kind, exp((kind == no_maximum ? 0 : sign * m) - shift));
-        if (kind == block_maximum) alpha = 1;
-        if (kind != no_alpha && kind != no_alpha_on_l) l *= alpha;
-        if (kind != no_alpha && kind != no_alpha_on_accumulator)
-            for (int64_t c = 0; c < a->d; c++) o[c] *= alpha;
-        for (int64_t j = begin; j < end; j++) {
-            double p = held(kind, exp(score(a, kind, t, b, h, kv, i, j) - shift));
-            l = held(kind, l + p);
-            for (int64_t c = 0; c < a->d && j < a->Tk; c++) o[c] = held(kind, o[c] + p * td_get(&t[TD_V], b, kv, j, c));
-        }
-        m = kind == no_maximum ? 0 : m_new;
-    }
-    for (int64_t c = 0; t[TD_O].data && c < a->d; c++)
-        td_set(&t[TD_O], b, h, i, c, n == 0 ? 0 : kind == not_normalised ? o[c] : o[c] / l);
-    if (t[TD_LSE].data) td_set(&t[TD_LSE], b, h, i, 0, n == 0 ? -INFINITY : lse(kind, sign * m, l));
-}
-
-static td_status run(const td_problem *problem, const td_tensor *tensors, mistake kind) {
-    const td_attention_problem *a = &problem->attention;
-#pragma omp parallel for collapse(3)
-    for (int64_t b = 0; b < a->B; b++)
-        for (int64_t h = 0; h < a->Hq; h++)
-            for (int64_t i = 0; i < a->Tq; i++) attend_row(a, kind, tensors, b, h, i);
-    return TD_OK;
-}
-
-static size_t workspace_bytes(const td_problem *problem) {
-    (void)problem;
-    return 0;
-}
+ * held against to name its mistake. mistakes_walk.c computes them. */
+#include "mistakes.h"
 
 #define MISTAKE(kind, TEXT)                                                                                            \
     static td_status run_##kind(const td_problem *problem, const td_tensor *tensors, void *workspace, void *stream,    \
                                 td_error *err) {                                                                       \
         (void)workspace, (void)stream, (void)err;                                                                      \
-        return run(problem, tensors, kind);                                                                            \
+        return td_attend_mistaken(problem, tensors, kind);                                                             \
     }                                                                                                                  \
     static const td_variant variant_##kind = {                                                                         \
         .name = "mistake_" #kind,                                                                                      \
@@ -127,7 +18,7 @@ static size_t workspace_bytes(const td_problem *problem) {
         .limits = "",                                                                                                  \
         .mistake = TEXT,                                                                                               \
         .workspace_tag = TD_MEM_WORKSPACE,                                                                             \
-        .workspace_bytes = workspace_bytes,                                                                            \
+        .workspace_bytes = td_no_workspace,                                                                            \
         .run = run_##kind,                                                                                             \
         .flops = td_attention_forward_flops,                                                                           \
         .bytes = td_attention_forward_bytes,                                                                           \
@@ -154,6 +45,36 @@ MISTAKE(not_normalised, "the accumulator is not divided by l");
 MISTAKE(lse_base_2, "LSE is in base 2, not e");
 MISTAKE(lse_no_maximum, "LSE is ln l, without the maximum");
 MISTAKE(lse_is_maximum, "LSE is the maximum, without ln l");
+MISTAKE(own_scale, "the scale is 1/√d, whatever the problem says");
+MISTAKE(scale_twice, "the scores are scaled twice");
+MISTAKE(K_by_columns, "q·k reads K by columns, as if it were transposed");
+MISTAKE(V_by_columns, "P V reads V by columns, as if it were transposed");
+MISTAKE(base_2, "powers of 2 in place of powers of e");
+MISTAKE(always_causal, "causal also where no mask is asked for");
+MISTAKE(mask_by_block, "only whole blocks are masked: inside the block on the diagonal every key is read");
+MISTAKE(mask_upper, "the mask is turned over: a query reads its own key and those after it");
+MISTAKE(shift_sign, "the bottom-right mask is shifted by Tq − Tk, not Tk − Tq");
+MISTAKE(last_key_dropped, "the last key is never read");
+MISTAKE(tail_repeated, "the last key fills up the last block, and counts again");
+MISTAKE(l_unmasked, "l counts all keys, also those that the mask forbids");
+MISTAKE(l_unmasked_in_block, "l counts all keys of the blocks visited, also those that the mask forbids");
+MISTAKE(l_overwritten, "l is that of the last block, not the sum over blocks");
+MISTAKE(accumulator_overwritten, "the accumulator is that of the last block, not the sum over blocks");
+MISTAKE(alpha_late, "what the new block adds is multiplied by α as well");
+MISTAKE(alpha_inverted, "α is exp(m′ − m), not exp(m − m′)");
+MISTAKE(maximum_from_0, "the maximum starts at 0, not −∞: where all scores are far below, everything underflows");
+MISTAKE(first_maximum, "the maximum stays that of the first block: the exponential overflows later");
+MISTAKE(normalised_by_block, "the accumulator is divided by l after every block, not once in the end");
+MISTAKE(first_kv_head, "all query heads read key/value head 0");
+MISTAKE(kv_of_first_batch, "all batches read K and V of batch 0");
+MISTAKE(first_batch, "only batch 0 is written");
+MISTAKE(first_head, "only head 0 is written");
+MISTAKE(queries_dropped, "queries after the last full block are not written");
+MISTAKE(empty_rows_unwritten, "rows without an allowed key are not written");
+MISTAKE(lse_of_empty_rows_0, "LSE of a row without an allowed key is 0, not −∞");
+MISTAKE(lse_log2_of_l, "LSE is m + log2 l");
+MISTAKE(O_not_written, "O keeps what it arrived with: it is not written, or added to without being set to 0");
+MISTAKE(lse_not_written, "LSE is not written");
 
 const td_variant *const td_cpu_mistakes[] = {
     &variant_no_scale,
@@ -177,5 +98,39 @@ const td_variant *const td_cpu_mistakes[] = {
     &variant_lse_base_2,
     &variant_lse_no_maximum,
     &variant_lse_is_maximum,
+    NULL,
+};
+
+const td_variant *const td_cpu_more_mistakes[] = {
+    &variant_own_scale,
+    &variant_scale_twice,
+    &variant_K_by_columns,
+    &variant_V_by_columns,
+    &variant_base_2,
+    &variant_always_causal,
+    &variant_mask_by_block,
+    &variant_mask_upper,
+    &variant_shift_sign,
+    &variant_last_key_dropped,
+    &variant_tail_repeated,
+    &variant_l_unmasked,
+    &variant_l_unmasked_in_block,
+    &variant_l_overwritten,
+    &variant_accumulator_overwritten,
+    &variant_alpha_late,
+    &variant_alpha_inverted,
+    &variant_maximum_from_0,
+    &variant_first_maximum,
+    &variant_normalised_by_block,
+    &variant_first_kv_head,
+    &variant_kv_of_first_batch,
+    &variant_first_batch,
+    &variant_first_head,
+    &variant_queries_dropped,
+    &variant_empty_rows_unwritten,
+    &variant_lse_of_empty_rows_0,
+    &variant_lse_log2_of_l,
+    &variant_O_not_written,
+    &variant_lse_not_written,
     NULL,
 };

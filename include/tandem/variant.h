@@ -94,8 +94,10 @@ static inline td_status td_scale_fits_float(const td_problem *problem, td_error 
 
 /* NULL-terminated tables; one a backend, in the order of the syllabus. */
 extern const td_variant *const td_cpu_variants[];
-/* The deliberately wrong ones, whose `mistake` is set: in double, on the CPU. */
-extern const td_variant *const td_cpu_mistakes[], *const td_cpu_backward_mistakes[];
+/* The deliberately wrong ones, whose `mistake` is set: in double, on the CPU. Lesson 3 shows td_cpu_mistakes; more of
+ * them serve to name what a submission did wrong. */
+extern const td_variant *const td_cpu_mistakes[], *const td_cpu_more_mistakes[];
+extern const td_variant *const td_cpu_backward_mistakes[], *const td_cpu_more_backward_mistakes[];
 /* The rungs of gpu/, the same sources twice: for a GPU, "gpu_…" (empty where nvcc was missing), and for the emulator,
  * "emu_…". */
 extern const td_variant *const td_cuda_variants[];

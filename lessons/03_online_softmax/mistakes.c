@@ -71,10 +71,7 @@ td_status td_lesson_3_show_mistakes(td_lesson_3 *lesson, td_error *err) {
     td_record *record = td_record_new();
     if (!record) return td_fail(err, TD_NO_MEMORY, "no memory for the table");
     td_status status = try_cases(lesson, td_variant_find("online_f64"), record, err);
-    const td_variant *variant;
-    for (int i = 0; !status && (variant = td_variant_at(i)); i++)
-        if (variant->mistake && variant->op == TD_OP_ATTENTION_FORWARD)
-            status = try_cases(lesson, variant, record, err);
+    for (const td_variant *const *v = td_cpu_mistakes; *v && !status; v++) status = try_cases(lesson, *v, record, err);
     if (!status) {
         printf("\n");
         print_cases(record);

@@ -36,15 +36,17 @@ static td_check_result check_one(const td_variant *v, td_attention_problem a) {
     return r;
 }
 
-enum { MODERATE = 3 }; /* of the problems: those whose scale lets exp(S) fit float32, wrong normalisation or not */
+enum { MODERATE = 4 }; /* of the problems: those whose scale lets exp(S) fit float32, wrong normalisation or not */
 
 /* Grouped heads and a ragged tail in all; rows without a key, large scores, a negative scale, no mask at all. */
 static const td_attention_problem problems[] = {
     {1, 4, 2, 21, 19, 4, 0.4, TD_MASK_CAUSAL_BOTTOM_RIGHT, 8},
     {1, 4, 2, 19, 21, 4, 0.4, TD_MASK_CAUSAL_TOP_LEFT, 8},
     {1, 4, 2, 17, 19, 4, 0.4, TD_MASK_NONE, 8},
+    {2, 4, 2, 9, 18, 3, 0.4, TD_MASK_CAUSAL_BOTTOM_RIGHT, 8},
     {1, 4, 2, 17, 19, 4, 40, TD_MASK_NONE, 8},
     {1, 4, 2, 17, 19, 4, -40, TD_MASK_NONE, 8},
+    {1, 4, 2, 19, 21, 4, 4e4, TD_MASK_CAUSAL_TOP_LEFT, 8},
 };
 
 static void every_mistake_is_named(const td_variant *const *mistakes, const char *twin, size_t problem_count) {
@@ -68,11 +70,13 @@ static void every_mistake_is_named(const td_variant *const *mistakes, const char
 Test(diagnose, every_known_mistake_is_named) {
     every_mistake_is_named(td_cpu_mistakes, "dense_f32", sizeof problems / sizeof *problems);
     every_mistake_is_named(td_cpu_mistakes, "dense_bf16", sizeof problems / sizeof *problems);
+    every_mistake_is_named(td_cpu_more_mistakes, "dense_f32", sizeof problems / sizeof *problems);
 }
 
 Test(diagnose, every_known_mistake_of_backward_is_named) {
     every_mistake_is_named(td_cpu_backward_mistakes, "backward_two_pass_f32", MODERATE);
     every_mistake_is_named(td_cpu_backward_mistakes, "backward_two_pass_bf16", MODERATE);
+    every_mistake_is_named(td_cpu_more_backward_mistakes, "backward_two_pass_f32", MODERATE);
 }
 
 static td_status zeros(const td_problem *p, const td_tensor *t, void *workspace, void *stream, td_error *err) {

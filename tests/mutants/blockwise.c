@@ -55,7 +55,7 @@ const mutant mutants_blockwise[] = {
     {"each block its own maximum", "online_f32", "block_maximum", run_own_max, FULL},
     {"keys of the tail lost", "online_f32", "tail_dropped", run_lost_keys, FULL},
     {"keys of the tail lost", "online_bf16", "tail_dropped", run_lost_keys, FULL},
-    {"rows of the tail not written", "online_f32", NULL, run_lost_rows, FULL},
+    {"rows of the tail not written", "online_f32", "queries_dropped", run_lost_rows, FULL},
     {"tail of zeros counted", "online_f32", "zero_padded_tail", run_padded, FULL},
     {NULL, NULL, NULL, NULL, 0},
 };

@@ -99,7 +99,7 @@ const mutant mutants_naive[] = {
     {"LSE in base 2", "online_bf16", "lse_base_2", run_log2, LEFT},
     {"LSE without the maximum", "online_f32", "lse_no_maximum", run_only_log, FULL},
     {"LSE is the maximum", "online_f32", "lse_is_maximum", run_only_max, FULL},
-    {"V read by columns", "online_f32", NULL, run_keys_in_columns, FULL},
+    {"V read by columns", "online_f32", "V_by_columns", run_keys_in_columns, FULL},
     {"heads paired modulo", "online_f32", "wrong_kv_head", run_heads, GROUPED},
     {NULL, NULL, NULL, NULL, 0},
 };

@@ -1,0 +1,165 @@
+/* One blockwise walk (online_f64.c is the right one) serves all deliberate mistakes: where a mistake differs, the walk
+ * asks which one it is. */
+#include "mistakes.h"
+#include <math.h>
+
+/* One query row of one problem, and what is wrong. */
+typedef struct row {
+    const td_attention_problem *a;
+    const td_tensor *t;
+    td_mistake kind;
+    int64_t b, h, i, block;
+    int64_t allowed; /* keys that the mask allows, as the mistake has it */
+} row;
+
+static int64_t kv_head(const row *x) {
+    return x->kind == wrong_kv_head ? x->h % x->a->Hkv : x->kind == first_kv_head ? 0 : x->h / (x->a->Hq / x->a->Hkv);
+}
+
+static td_mask mask_of(const row *x) {
+    td_mask mask = x->a->mask;
+    if (x->kind == other_alignment && mask != TD_MASK_NONE)
+        return mask == TD_MASK_CAUSAL_TOP_LEFT ? TD_MASK_CAUSAL_BOTTOM_RIGHT : TD_MASK_CAUSAL_TOP_LEFT;
+    return x->kind == always_causal && mask == TD_MASK_NONE ? TD_MASK_CAUSAL_TOP_LEFT : mask;
+}
+
+/* How many keys, from key 0, the query visits; beyond Tk they are padding. */
+static int64_t visited_keys(const row *x) {
+    const td_attention_problem *a = x->a;
+    td_mistake kind = x->kind;
+    int64_t padded = (a->Tk + x->block - 1) / x->block * x->block, shift = a->Tk - a->Tq;
+    td_mask mask = mask_of(x);
+    if (kind == mask_ignored || kind == infinity_minus_infinity || kind == finite_sentinel || kind == mask_upper)
+        return a->Tk;
+    if (kind == shift_sign) shift = -shift;
+    int64_t n = mask == TD_MASK_NONE ? padded : x->i + 1 + (mask == TD_MASK_CAUSAL_TOP_LEFT ? 0 : shift);
+    if (mask != TD_MASK_NONE) n += (kind == mask_one_too_many) - (kind == mask_strict);
+    if (kind == mask_by_block && n > 0) n = (n + x->block - 1) / x->block * x->block;
+    int64_t end = a->Tk;
+    if (kind == zero_padded_tail || kind == tail_repeated) end = padded;
+    if (kind == tail_dropped) end = a->Tk / x->block * x->block;
+    if (kind == last_key_dropped) end = a->Tk - 1;
+    n = n < end ? n : end;
+    return n < 0 ? 0 : n;
+}
+
+static double element(const row *x, int tensor, int64_t j, int64_t c) {
+    int64_t d = x->a->d, at = c * x->a->Tk + j;
+    int columns = (x->kind == K_by_columns && tensor == TD_K) || (x->kind == V_by_columns && tensor == TD_V);
+    if (j >= x->a->Tk) j = x->a->Tk - 1; /* tail_repeated */
+    if (columns) j = at / d, c = at % d; /* (Tk,d) taken for (d,Tk) */
+    return td_get(&x->t[tensor], x->kind == kv_of_first_batch ? 0 : x->b, kv_head(x), j, c);
+}
+
+static double score(const row *x, int64_t j) {
+    const td_attention_problem *a = x->a;
+    if (j >= a->Tk && x->kind != tail_repeated) return 0; /* a padding key of zeros */
+    if (x->kind == mask_upper && a->mask != TD_MASK_NONE && j < x->allowed - 1) return -INFINITY;
+    if (j >= x->allowed) {
+        if (x->kind == infinity_minus_infinity) return -INFINITY;
+        if (x->kind == finite_sentinel) return -1e6;
+    }
+    double dot = 0, scale = a->scale;
+    for (int64_t c = 0; c < a->d; c++) dot += td_get(&x->t[TD_Q], x->b, x->h, x->i, c) * element(x, TD_K, j, c);
+    if (x->kind == own_scale) scale = 1 / sqrt((double)a->d);
+    if (x->kind == scale_twice) scale *= scale;
+    return x->kind == no_scale ? dot : x->kind == scale_by_d ? dot / (double)a->d : scale * dot;
+}
+
+/* A wrong maximum changes nothing until something overflows, or until all of a row underflows: here that is where
+ * float32 would. */
+static double held(td_mistake kind, double x) {
+    if (kind != no_maximum && kind != maximum_ignores_sign && kind != maximum_from_0 && kind != first_maximum &&
+        kind != l_overwritten)
+        return x;
+    if (fabs(x) > td_largest(TD_F32)) return copysign(INFINITY, x);
+    return fabs(x) < td_underflow_unit(TD_F32) ? 0 : x;
+}
+
+static double lse(td_mistake kind, double m, double l) {
+    switch (kind) {
+    case lse_base_2: return (m + log(l)) / log(2);
+    case lse_log2_of_l: return m + log2(l);
+    case lse_no_maximum: return log(l);
+    case lse_is_maximum: return m;
+    default: return m + log(l);
+    }
+}
+
+/* What l holds besides: keys of the blocks that are visited, or of all, that the mask forbids. */
+static double forbidden(const row *x, int64_t n, double shift) {
+    int64_t end = x->kind == l_unmasked ? x->a->Tk : (n + x->block - 1) / x->block * x->block;
+    double sum = 0;
+    for (int64_t j = n; j < end && j < x->a->Tk; j++) sum += exp(score(x, j) - shift);
+    return sum;
+}
+
+static double factor(const row *x, int first, double m, double shift) {
+    if (x->kind == block_maximum) return 1;
+    if (first) return 0;
+    return held(x->kind, (x->kind == base_2 ? exp2 : exp)(x->kind == alpha_inverted ? shift - m : m - shift));
+}
+
+static void attend(const row *x, int64_t n, double *o, double *m_out, double *l_out) {
+    const td_attention_problem *a = x->a;
+    td_mistake kind = x->kind;
+    double sign = kind == maximum_ignores_sign && a->scale < 0 ? -1 : 1; /* of the scores whose maximum is taken */
+    double m = kind == maximum_from_0 ? 0 : -INFINITY, l = 0;
+    for (int64_t begin = 0; begin < n; begin += x->block) {
+        int64_t end = begin + x->block < n ? begin + x->block : n;
+        double m_new = kind == block_maximum ? -INFINITY : m;
+        for (int64_t j = begin; j < end && !(kind == first_maximum && begin > 0); j++)
+            m_new = fmax(m_new, sign * score(x, j));
+        double shift = sign * m_new;
+        if (kind == no_maximum || (m_new == -INFINITY && kind != infinity_minus_infinity)) shift = 0;
+        double alpha = factor(x, begin == 0, kind == no_maximum ? 0 : sign * m, shift), late = 1;
+        if (kind == alpha_late && begin > 0) late = alpha;
+        if (kind != no_alpha && kind != no_alpha_on_l) l *= alpha;
+        if (kind == l_overwritten) l = 0;
+        for (int64_t c = 0; c < a->d; c++) {
+            if (kind != no_alpha && kind != no_alpha_on_accumulator) o[c] *= alpha;
+            if (kind == accumulator_overwritten) o[c] = 0;
+        }
+        for (int64_t j = begin; j < end; j++) {
+            double p = late * held(kind, (kind == base_2 ? exp2 : exp)(score(x, j) - shift));
+            l = held(kind, l + p);
+            for (int64_t c = 0; c < a->d && (j < a->Tk || kind == tail_repeated); c++)
+                o[c] = held(kind, o[c] + p * element(x, TD_V, j, c));
+        }
+        for (int64_t c = 0; c < a->d && kind == normalised_by_block; c++) o[c] /= l;
+        m = kind == no_maximum ? 0 : m_new;
+    }
+    if (kind == l_unmasked || kind == l_unmasked_in_block) l += forbidden(x, n, m);
+    *m_out = sign * m, *l_out = l;
+}
+
+static void attend_row(row *x) {
+    const td_attention_problem *a = x->a;
+    td_mistake kind = x->kind;
+    int64_t tile = a->block > 0 ? a->block : TD_ONLINE_DEFAULT_BLOCK;
+    if (kind == queries_dropped && x->i >= a->Tq / tile * tile) return;
+    if ((kind == first_batch && x->b > 0) || (kind == first_head && x->h > 0)) return;
+    double o[256] = {0}, m = 0, l = 0;
+    x->allowed = td_allowed_keys(a->mask, x->i, a->Tq, a->Tk);
+    int64_t n = visited_keys(x);
+    if (n == 0 && kind == empty_rows_unwritten) return;
+    if (n > 0) attend(x, n, o, &m, &l);
+    int undivided = n == 0 || kind == not_normalised || kind == normalised_by_block;
+    for (int64_t c = 0; x->t[TD_O].data && kind != O_not_written && c < a->d; c++)
+        td_set(&x->t[TD_O], x->b, x->h, x->i, c, undivided ? o[c] : o[c] / l);
+    double empty = kind == lse_of_empty_rows_0 ? 0 : -INFINITY;
+    if (x->t[TD_LSE].data && kind != lse_not_written)
+        td_set(&x->t[TD_LSE], x->b, x->h, x->i, 0, n == 0 ? empty : lse(kind, m, l));
+}
+
+td_status td_attend_mistaken(const td_problem *problem, const td_tensor *tensors, td_mistake kind) {
+    const td_attention_problem *a = &problem->attention;
+#pragma omp parallel for collapse(3)
+    for (int64_t b = 0; b < a->B; b++)
+        for (int64_t h = 0; h < a->Hq; h++)
+            for (int64_t i = 0; i < a->Tq; i++) {
+                row x = {a, tensors, kind, b, h, i, td_online_block(a), 0};
+                attend_row(&x);
+            }
+    return TD_OK;
+}
