@@ -82,6 +82,7 @@ static td_status find_lessons(grading *g, const char *submission, td_error *err)
     if (!known) return td_fail(err, TD_BAD_PARAM, "LESSON=%d: there is no exercise of that number", o->lesson);
     if (!g->grade->lessons) td_submission_lacks(submission, NULL, g->grade->note, (int)sizeof g->grade->note);
     if (!o->only_case || !g->grade->lessons) return TD_OK;
+    g->grade->only_case = 1;
     if (!names_a_check(g->grade, o->only_case))
         return td_fail(err, TD_BAD_PARAM, "CASE=%s: must be check/case or a check; there is no such check",
                        td_shown(o->only_case, shown, sizeof shown));

@@ -32,6 +32,7 @@ typedef struct td_grade {
     td_graded_lesson lesson[8];
     double points, most, seconds;
     int complete;   /* every check has its result */
+    int only_case;  /* one case or check alone: the others are SKIPPED */
     char note[600]; /* of the whole: no exercise's file is there, one case alone was run; "" */
 } td_grade;
 

@@ -39,7 +39,9 @@ static void print_lesson(const td_grade *grade, int l, FILE *out) {
             td_report_points(points), td_report_points(most));
     int unwritten = is_not_written(lesson);
     if (unwritten) fprintf(out, "  The exercise is not written yet: the skeleton came back as it was handed out.\n");
-    for (int i = 0; i < lesson->rubric.n; i++) print_check(grade, l, i, !unwritten, out);
+    for (int i = 0; i < lesson->rubric.n; i++)
+        if (!grade->only_case || lesson->result[i].graded != TD_GRADED_SKIPPED)
+            print_check(grade, l, i, !unwritten, out);
     td_report_heard(lesson, out);
     if (lesson->leader > 0) fprintf(out, "  leaderboard: %.4g = %s\n", lesson->leader, lesson->leader_name);
 }

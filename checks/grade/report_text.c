@@ -40,7 +40,7 @@ void td_report_brief(const td_graded_lesson *lesson, int i, FILE *out) {
         break;
     case TD_GRADED_HARNESS: fprintf(out, "a fault of the grader, not of the submission"); break;
     case TD_GRADED_NOT_RUN: fprintf(out, "no points, since it was not run"); break;
-    case TD_GRADED_SKIPPED: fprintf(out, "it cannot be run here: its points are not asked for"); break;
+    case TD_GRADED_SKIPPED: fprintf(out, "its points are not asked for"); break;
     case TD_GRADED_BUILD_FAILED: fprintf(out, "there is no program to run"); break;
     default: break;
     }

@@ -1,0 +1,232 @@
+/* tandem grade as it is called: each end of a submission has its exit status, and every end its reports. Exercise 2 is
+ * graded, one check of it: the quickest there is. */
+#include "../../checks/record.h"
+#include "../checks/grade/schema.h"
+#include "../support.h"
+#include <signal.h>
+#include <time.h>
+
+static char folder[64];
+static support_result result;
+
+static void enter(void) {
+    support_folder(folder);
+    setenv("TMPDIR", folder, 1);
+    cr_assert_eq(mkdir(support_path(folder, "handed in"), 0755), 0);
+}
+
+/* Nothing stays in TMPDIR but what the test itself put there. */
+static void leave(void) {
+    char printed[400];
+    support_shell("ls -d \"$TMPDIR\"/tandem-grade-* 2>/dev/null", printed, sizeof printed);
+    cr_expect_str_eq(printed, "");
+    unsetenv("TMPDIR");
+    support_folder_remove(folder);
+}
+TestSuite(command_grade, .init = enter, .fini = leave);
+
+/* The solution of exercise 2, changed by sed, handed in. */
+static void hand_in(const char *change) {
+    char command[600], printed[200];
+    snprintf(command, sizeof command,
+             "sed '%s' lessons/02_roofline/exercise/solution/roofline.c >'%s/handed in/roofline.c' 2>&1", change,
+             folder);
+    cr_assert_eq(support_shell(command, printed, sizeof printed), 0, "%s", printed);
+}
+
+static char submission[128], out[128];
+
+/* Graded without a sandbox, which is quickest, with up to three more arguments. */
+static void grade(const char *a, const char *b, const char *c) {
+    char *more[] = {(char *)a, (char *)b, (char *)c};
+    snprintf(submission, sizeof submission, "SUBMISSION=%s/handed in", folder);
+    snprintf(out, sizeof out, "OUT=%s/out", folder);
+    support_run(NULL, &result,
+                (char *[]){"grade", submission, out, "LESSON=2", "TIER=none", "GPU=no", more[0],
+                           more[0] ? more[1] : NULL, more[0] && more[1] ? more[2] : NULL, NULL});
+}
+
+static void says(const char *words) {
+    cr_expect(strstr(result.out, words), "'%s' in:\n%s%s", words, result.out, result.err);
+}
+
+/* results.json is there, keeps to the schema, and holds these words. */
+static void reported(const char *words) {
+    char *text = support_read(support_path(folder, "out/results.json"));
+#ifdef TD_HAVE_JANSSON
+    cr_assert_not_null(text);
+    const char *wrong =
+        schema_refuses_file("tests/checks/grade/results.schema.json", support_path(folder, "out/results.json"));
+    cr_expect_null(wrong, "%s\n%s", wrong, text);
+    cr_expect(strstr(text, words), "'%s' in:\n%s", words, text);
+#else
+    (void)words;
+    cr_expect_null(text);
+#endif
+    free(text);
+}
+
+Test(command_grade, a_right_answer) {
+    td_record *record;
+    td_error err = {TD_OK, ""};
+    hand_in("");
+    grade("CASE=roof", "SEED=3", "SECRET=11");
+    cr_expect_eq(result.status, 0, "%s%s", result.out, result.err);
+    cr_expect_str_eq(result.err, "", "no progress line where there is no terminal");
+    says("*** UNSANDBOXED: ");
+    says("  PASS              10/10   roof: ");
+    cr_expect_null(strstr(result.out, "SKIPPED"), "only what was run is shown");
+    says("only CASE=roof was run: this is no score");
+    says("seed 3, secret 11");
+    says("total: 10 of 10 points");
+    reported("\"score\": 10.0");
+    reported("\"complete\": true");
+    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "out/results.csv"), &err), TD_OK, "%s", err.message);
+    cr_expect_eq(td_record_rows(record), 8);
+    td_record_delete(record);
+    cr_expect_eq(access(support_path(folder, "out/junit.xml"), R_OK), 0);
+    cr_expect_eq(access(support_path(folder, "out/results.tap"), R_OK), 0);
+}
+
+/* The line that replays a wrong case does so: same case, same end. */
+Test(command_grade, a_wrong_answer_and_its_replay) {
+    char command[800], printed[8000];
+    hand_in("s/return 2 \\* M/return 3 * M/");
+    grade("CASE=gemm_flops", NULL, NULL);
+    cr_expect_eq(result.status, 1, "%s%s", result.out, result.err);
+    says("  WRONG              0/10   gemm_flops: ");
+    says("total: 0 of 10 points");
+    reported("\"status\": \"failed\"");
+    char *line = strstr(result.out, "build/tandem grade ");
+    cr_assert_not_null(line);
+    *strchr(line, '\n') = '\0';
+    char program[PATH_MAX];
+    support_program(program);
+    snprintf(command, sizeof command, "%.200s %s OUT=%s/again TIER=none GPU=no", program,
+             line + strlen("build/tandem "), folder);
+    cr_expect_eq(support_shell(command, printed, sizeof printed), 1, "%s\n%s", command, printed);
+    cr_expect(strstr(printed, "wrong in 1 of 1 cases"), "%s", printed);
+}
+
+Test(command_grade, what_cannot_be_compiled) {
+    hand_in("1i #error \\x1b[31mno\n");
+    grade(NULL, NULL, NULL);
+    cr_expect_eq(result.status, 5, "%s", result.err);
+    says("  BUILD FAILED       0/10   roof: ");
+    says("#error \\x1b[31mno");
+    says("total: 0 of 100 points");
+    cr_expect_null(strstr(result.out, "\x1b"));
+    reported("\"BUILD FAILED\"");
+}
+
+Test(command_grade, what_crashes) {
+    hand_in("1i __attribute__((constructor)) static void f(void) { __builtin_trap(); }\n");
+    grade("CASE=roof", NULL, NULL);
+    cr_expect_eq(result.status, 6, "%s%s", result.out, result.err);
+    says("  CRASHED            0/10   roof: ");
+}
+
+/* The solution, but roof never returns; and a rubric that asks for it second. */
+static void hand_in_a_loop(void) {
+    char command[400], printed[200];
+    hand_in("s/double slope/for (volatile int i = 1; i;) continue;\\n    double slope/");
+    snprintf(command, sizeof command,
+             "(cd lessons/02_roofline/exercise && grep ^gemm_flops rubric && grep ^roof rubric && grep -Ev "
+             "\"^(gemm_flops|roof)\" rubric) >'%s/rubric'",
+             folder);
+    cr_assert_eq(support_shell(command, printed, sizeof printed), 0, "%s", printed);
+}
+
+/* Time for all of it. */
+Test(command_grade, what_takes_too_long) {
+    char rubric[128];
+    hand_in_a_loop();
+    snprintf(rubric, sizeof rubric, "RUBRIC=%s/rubric", folder);
+    grade("SECONDS=2", rubric, NULL);
+    cr_expect_eq(result.status, 7, "%s%s", result.out, result.err);
+    says("  TIMED OUT          0/10   roof: ");
+    says("not begun: the time for all checks together was used up before");
+    reported("\"TIMED OUT\"");
+}
+
+Test(command_grade, an_empty_folder_and_one_without_the_file) {
+    grade(NULL, NULL, NULL);
+    cr_expect_eq(result.status, 5);
+    says("no roofline.c; the folder is empty");
+    says("roofline.c is not there");
+    reported("roofline.c is not there");
+    support_write(support_path(folder, "handed in/a\x1b[1m\nb.c"), "", 0);
+    support_tandem(NULL, &result, "grade", submission, out, "TIER=none", "GPU=no");
+    cr_expect_eq(result.status, 5, "%s", result.err);
+    says("no exercise's file is there; the folder holds a?[1m?b.c");
+    says("total: 0 of 0 points");
+    reported("no exercise's file is there");
+}
+
+Test(command_grade, bad_parameters_are_named) {
+    static const struct {
+        const char *argument, *said;
+        int status;
+    } all[] = {{"CASE=none/x", "CASE=none/x: must be", 2}, {"SEED=-1", "seed=-1: must be", 2},
+               {"SECRET=x", "SECRET=x: must be", 2},       {"SECONDS=0", "SECONDS=0: must be", 2},
+               {"TIER=best2", "TIER=best2: must be", 2},   {"PUBLIC=maybe", "PUBLIC=maybe: must be", 2},
+               {"GPU=often", "GPU=often: must be", 2},     {"RUBRIC=/none", "/none: cannot be read", 2},
+               {"lesson=3", "lesson: given twice", 2},     {"WHAT=1", "'WHAT=1': no such option", 2}};
+    hand_in("");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(submission, sizeof submission, "SUBMISSION=%s/handed in", folder);
+        snprintf(out, sizeof out, "OUT=%s/out", folder);
+        support_tandem(NULL, &result, "grade", submission, out, "LESSON=2", (char *)all[i].argument);
+        cr_expect_eq(result.status, all[i].status, "%s: %d", all[i].argument, result.status);
+        const char *said = all[i].said;
+        cr_expect(strcasestr(result.err, said), "'%s' in '%s'", said, result.err);
+        cr_expect_eq(strchr(result.err, '\n') - result.err + 1, (long)strlen(result.err), "one line: %s", result.err);
+    }
+    support_tandem(NULL, &result, "grade", "SUBMISSION=/none\n\x1b", out);
+    support_refused(&result, 2, "SUBMISSION=/none??: must be a folder");
+    support_tandem(NULL, &result, "grade", out);
+    support_refused(&result, 2, "submission: not given");
+    support_tandem(NULL, &result, "grade", submission, "OUT=/proc/none");
+    support_refused(&result, 3, "/proc/none");
+    support_tandem(NULL, &result, "grade", submission, out, "RUBRIC=x");
+    support_refused(&result, 2, "LESSON=N must say which");
+    support_tandem(NULL, &result, "grade", "--help");
+    cr_expect_eq(result.status, 0);
+    says("SUBMISSION=");
+}
+
+/* Killed in the midst: the reports stand as they were after the last check, whole; the next run removes the rest. */
+Test(command_grade, a_grader_that_is_killed) {
+    char program[PATH_MAX], rubric[128];
+    hand_in_a_loop();
+    snprintf(rubric, sizeof rubric, "RUBRIC=%s/rubric", folder);
+    support_program(program);
+    snprintf(submission, sizeof submission, "SUBMISSION=%s/handed in", folder);
+    snprintf(out, sizeof out, "OUT=%s/out", folder);
+    pid_t pid = fork();
+    if (pid == 0) {
+        freopen("/dev/null", "w", stdout);
+        execl(program, program, "grade", submission, out, "LESSON=2", "TIER=none", "GPU=no", rubric, NULL);
+        _exit(127);
+    }
+    for (int i = 0; i < 1000; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        if (support_shell("grep ',PASS,' \"$TMPDIR\"/out/results.csv 2>&1", result.out, sizeof result.out) == 0) break;
+    }
+    cr_expect_eq(kill(pid, SIGTERM), 0);
+    int status;
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    reported("\"score\": 10.0");
+    reported("INCOMPLETE");
+    reported("not run yet");
+    support_shell("ls -A \"$TMPDIR\"/out", result.out, sizeof result.out);
+    cr_expect_null(strstr(result.out, ".tmp"), "%s", result.out);
+    grade("CASE=gemm_flops", NULL, NULL);
+    cr_expect_eq(result.status, 0, "%s%s", result.out, result.err);
+    /* the child that ran for ever went with its parent */
+    char command[200];
+    snprintf(command, sizeof command, "for e in /proc/[0-9]*/exe; do readlink $e; done 2>/dev/null | grep '^%s'",
+             folder);
+    cr_expect_eq(support_shell(command, result.out, sizeof result.out), 1, "%s", result.out);
+}
