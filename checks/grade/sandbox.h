@@ -37,9 +37,10 @@ typedef struct td_limits {
     size_t address_bytes; /* 0 = none: CUDA cannot bear one, a watchdog looks at what is resident instead */
     size_t resident_bytes;
     size_t file_bytes; /* largest file that may be written; 0 for none */
-    int cpu_seconds, processes;
-    int threads; /* OMP_NUM_THREADS */
-    int gpu;     /* the GPU's device files are there, and the filter lets its driver work */
+    int cpu_seconds;
+    int processes; /* and threads; where it has a uid of its own, whose the kernel counts */
+    int threads;   /* OMP_NUM_THREADS, and how many processors it has */
+    int gpu;       /* the GPU's device files are there, and the filter lets its driver work */
 } td_limits;
 td_limits td_limits_of_child(void), td_limits_of_compiler(void);
 

@@ -31,7 +31,7 @@ static void set_limits(unsigned long long address, unsigned long long file, unsi
     if (address) limit(RLIMIT_AS, "RLIMIT_AS", address, address);
     limit(RLIMIT_FSIZE, "RLIMIT_FSIZE", file, file);
     limit(RLIMIT_CPU, "RLIMIT_CPU", cpu, cpu + 1);
-    limit(RLIMIT_NPROC, "RLIMIT_NPROC", processes, processes);
+    if (processes) limit(RLIMIT_NPROC, "RLIMIT_NPROC", processes, processes);
     limit(RLIMIT_CORE, "RLIMIT_CORE", 0, 0);
     limit(RLIMIT_STACK, "RLIMIT_STACK", STACK, STACK);
     limit(RLIMIT_NOFILE, "RLIMIT_NOFILE", DESCRIPTORS, DESCRIPTORS);
