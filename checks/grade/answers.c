@@ -53,10 +53,14 @@ void td_asked_judge(const td_asked *asked, const char *case_name, const void *qu
         if (!seen[i]) td_suspects_view(suspects, i, 1, 0);
 }
 
+int td_asked_go_on(const td_grade_result *result) {
+    return result->graded != TD_GRADED_TIMED_OUT;
+}
+
 td_status td_asked_case(const td_asked *asked, td_grade_run *run, const td_grade_check *check, const char *case_name,
                         const void *questions, int n, void *got, int *answered, td_grade_result *result,
                         td_error *err) {
-    enum { SECONDS = 10 };
+    enum { SECONDS = 5 };
     size_t bytes = (size_t)n * asked->answer;
     td_wire_buffer request = {NULL, 0, 0, 0};
     td_child *child = NULL;

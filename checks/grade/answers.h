@@ -39,5 +39,8 @@ void td_asked_judge(const td_asked *asked, const char *case_name, const void *qu
  * return value is then TD_OK and *answered 1. */
 td_status td_asked_case(const td_asked *asked, td_grade_run *run, const td_grade_check *check, const char *case_name,
                         const void *questions, int n, void *got, int *answered, td_grade_result *result, td_error *err);
+/* Is there a case to be run after what this check has come to? Not after one that went on for ever: others would too.
+ */
+int td_asked_go_on(const td_grade_result *result);
 
 #endif

@@ -6,7 +6,7 @@
 /* One call of exercise_measure, with the device in this process. */
 static td_status measure(td_grade_run *run, const td_grade_check *check, const td_device_case *c,
                          td_measure_device *device, td_grade_result *result, td_error *err) {
-    enum { SECONDS = 10, LARGEST = 4096 };
+    enum { SECONDS = 5, LARGEST = 4096 };
     td_measure_question question = {c->setup.inputs, c->setup.warmup, c->runs};
     td_device_setup setup = c->setup;
     td_wire_buffer request = {NULL, 0, 0, 0};
@@ -41,7 +41,7 @@ static td_status times(td_grade_run *run, const td_grade_check *check, td_grade_
     td_status s = TD_OK;
     td_measure_device *device = malloc(sizeof *device);
     if (!device) return td_fail(err, TD_NO_MEMORY, "no memory for a device's %d runs", TD_DEVICE_RUNS);
-    for (const td_device_case *c = td_device_cases; c->check && s == TD_OK; c++)
+    for (const td_device_case *c = td_device_cases; c->check && s == TD_OK && td_asked_go_on(result); c++)
         if (!strcmp(c->check, check->name) && td_grade_wanted(run, check, c->name, c->secret))
             s = measure(run, check, c, device, result, err);
     free(device);
@@ -53,7 +53,7 @@ static td_status speedup(td_grade_run *run, const td_grade_check *check, td_grad
     double got[TD_MEASURE_QUESTIONS];
     td_status s = TD_OK;
     int answered;
-    for (const td_speedup_case *c = td_speedup_cases; c->name && s == TD_OK; c++) {
+    for (const td_speedup_case *c = td_speedup_cases; c->name && s == TD_OK && td_asked_go_on(result); c++) {
         if (!td_grade_wanted(run, check, c->name, c->secret)) continue;
         td_speedup_questions(c, td_grade_seed(run, check, c->name, c->secret), questions);
         s = td_asked_case(&td_asked_speedup, run, check, c->name, questions, c->n, got, &answered, result, err);
@@ -66,7 +66,7 @@ static td_status compare(td_grade_run *run, const td_grade_check *check, td_grad
     td_compare_answer got[TD_MEASURE_QUESTIONS];
     td_status s = TD_OK;
     int answered;
-    for (const td_compare_case *c = td_compare_cases; c->check && s == TD_OK; c++) {
+    for (const td_compare_case *c = td_compare_cases; c->check && s == TD_OK && td_asked_go_on(result); c++) {
         if (strcmp(c->check, check->name) != 0 || !td_grade_wanted(run, check, c->name, c->secret)) continue;
         td_compare_questions(c, td_grade_seed(run, check, c->name, c->secret), questions);
         s = td_asked_case(&td_asked_compare, run, check, c->name, questions, c->n, got, &answered, result, err);

@@ -6,7 +6,7 @@ static td_status run(td_grade_run *run, const td_grade_check *check, td_grade_re
     td_roofline_question questions[TD_ROOFLINE_QUESTIONS];
     td_roofline_answer got[TD_ROOFLINE_QUESTIONS];
     td_status s = TD_OK;
-    for (const td_roofline_case *c = td_roofline_cases; c->check && s == TD_OK; c++) {
+    for (const td_roofline_case *c = td_roofline_cases; c->check && s == TD_OK && td_asked_go_on(result); c++) {
         int answered;
         if (strcmp(c->check, check->name) != 0 || !td_grade_wanted(run, check, c->name, c->secret)) continue;
         td_roofline_questions(c, td_grade_seed(run, check, c->name, c->secret), questions);

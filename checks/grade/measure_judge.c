@@ -142,10 +142,12 @@ static void say(const td_measured *got, const td_statistics *want, const char *c
     double is[] = {g->median, g->iqr, g->min}, should[] = {w->median, w->iqr, w->min};
     char text[600] = "";
     int used = 0;
-    if (!want->may_succeed) {
+    if (got->status == TD_WRONG)
+        td_grade_wrong(result, case_name, "exercise_measure returned TD_WRONG: %d runs are good, and %d fail", w->good,
+                       w->failed);
+    else if (!want->may_succeed)
         td_grade_wrong(result, case_name, "exercise_measure returned TD_OK: no run was good, want TD_WRONG");
-        return;
-    }
+    if (got->status == TD_WRONG || !want->may_succeed) return;
     for (int i = 0; i < 3; i++)
         if (!near(is[i], should[i], call_seconds))
             used += snprintf(text + used, sizeof text - (size_t)used, "%s: got %.9g s, want %.9g s, up to %.2g s off\n",
@@ -164,7 +166,7 @@ void td_measure_judge(const td_measure_device *device, int runs, const td_measur
     int right = agree(got, &want, call_seconds);
     if (right)
         td_grade_right(result, case_name);
-    else if (got->status == TD_OK)
+    else
         say(got, &want, case_name, result);
     td_suspects_case(suspects, !right);
     view(device, runs, got, &want, right, suspects);
