@@ -10,6 +10,7 @@ enum {
     INVERTED = 1,
     DIFFERENCE,
     GAIN,
+    SAVING,
     NO_SCOPE,
     SCOPE_POINTERS,
     SCOPE_PREFIX,
@@ -22,12 +23,14 @@ enum {
     NO_BATCH,
     SCALED,
     NOTHING,
-    SILENT
+    SILENT,
+    STATUS
 };
 static const td_answer_mistake mistakes[] = {
     {INVERTED, "compare_inverted", "the seconds are divided the wrong way round"},
     {DIFFERENCE, "compare_difference", "the seconds saved are returned: a speed-up is a quotient"},
     {GAIN, "compare_gain", "what is gained is returned (speed-up less 1)"},
+    {SAVING, "compare_saving", "the share of the time that is saved is returned: a speed-up is a quotient"},
     {NO_SCOPE, "compare_scope", "results of different scopes are compared"},
     {SCOPE_POINTERS, "compare_scope_pointers", "scopes are compared by where they lie in memory, not by their letters"},
     {SCOPE_PREFIX, "compare_scope_prefix",
@@ -42,6 +45,7 @@ static const td_answer_mistake mistakes[] = {
     {SCALED, "compare_batch_scaled", "a different global batch is computed away, not refused"},
     {NOTHING, "compare_anything", "nothing is compared: any two results are divided"},
     {SILENT, "compare_silent", "what may not be compared is refused without the name of what differs"},
+    {STATUS, "compare_status", "what may not be compared is refused with TD_WRONG, not TD_BAD_PARAM"},
     {0, NULL, NULL},
 };
 
@@ -71,6 +75,8 @@ static void respond(const void *question, int mistake, void *answer) {
     if (mistake == INVERTED) a->speedup = 1 / a->speedup;
     if (mistake == DIFFERENCE) a->speedup = q->seconds[TD_BEFORE] - q->seconds[TD_AFTER];
     if (mistake == GAIN) a->speedup -= 1;
+    if (mistake == SAVING) a->speedup = 1 - 1 / a->speedup;
+    if (mistake == STATUS && a->names) a->status = TD_WRONG;
     if (mistake == SCALED) a->speedup *= (double)q->global_batch[TD_AFTER] / (double)q->global_batch[TD_BEFORE];
     if (mistake == SILENT) a->names = 0;
     static const char *const names[] = {"scope", "B", "T", "C", "batch"};

@@ -24,7 +24,8 @@ static int agree(const td_measured *got, const td_statistics *want, double toler
     tolerance *= want->unit;
     if (got->status != TD_OK) return want->may_fail;
     return want->may_succeed && near(g->median, w->median, tolerance) && near(g->iqr, w->iqr, tolerance) &&
-           near(g->min, w->min, tolerance) && (want->any_count || (g->good == w->good && g->failed == w->failed));
+           (near(g->min, w->min, tolerance) || near(g->min, want->other_min, tolerance)) &&
+           (want->any_count || (g->good == w->good && g->failed == w->failed));
 }
 
 void td_measure_want(const td_device_setup *setup, int runs, int submitted, td_statistics *want) {

@@ -55,13 +55,14 @@ static void respond(const void *question, int mistake, void *answer) {
     *(double *)answer = right;
 }
 
-/* The new time, of a step that took 1, can be had as (1 − f) + f/s, as 1 − f + f/s or as 1 − f·(1 − 1/s): three or four
- * operations on numbers of at most 1 + 1/s, so that its absolute error is below 4u(1 + 1/s), here as there. The
- * speed-up w is its reciprocal, rounded once more: relatively 4u(1 + 1/s)·w + u, twice. */
+/* The new time t of a step that took 1 can be had as (1 − f) + f/s, as 1 − f + f/s or as 1 − f·(1 − 1/s): three or
+ * four operations on numbers of at most 1 + 1/s, so that its absolute error is below 4u(1 + 1/s), relatively 4u(1 +
+ * 1/s)/t, here as there; and the speed-up 1/t is rounded once more. A mistake's answer is made of the same time. */
 static int agrees(const void *question, const void *got, const void *want) {
-    double g = *(const double *)got, w = *(const double *)want, s = ((const td_speedup_question *)question)->times;
-    if (!isfinite(w)) return isnan(w) ? isnan(g) : g == w;
-    return fabs(g - w) <= 2 * (4 * (1 + 1 / s) * fabs(w) + 1) * 0x1p-53 * fabs(w);
+    const td_speedup_question *q = question;
+    double g = *(const double *)got, w = *(const double *)want, t = (1 - q->share) + q->share / q->times;
+    if (!isfinite(w) || t == 0) return isnan(w) ? isnan(g) : g == w;
+    return fabs(g - w) <= 2 * (4 * (1 + 1 / q->times) / t + 1) * 0x1p-53 * fabs(w);
 }
 
 static void say(const td_asked *asked, const void *question, const void *got, const void *want, char *out,

@@ -16,6 +16,7 @@ typedef struct td_taken {
 
 typedef struct td_statistics {
     td_exercise_times times;
+    double other_min;          /* will do as well; NAN */
     int may_succeed, may_fail; /* that times are returned; that no good run is reported instead, TD_WRONG */
     int any_count;             /* nothing is known of good and failed */
     double unit;               /* what a second is called: 1 */

@@ -29,6 +29,7 @@ enum {
     BYTES_ELEMENTS = 1,
     BYTES_FOUR,
     BYTES_TWO,
+    BYTES_SHORT,
     BYTES_NO_C,
     BYTES_C_TWICE,
     BYTES_A,
@@ -41,6 +42,7 @@ static const td_answer_mistake bytes_mistakes[] = {
     {BYTES_ELEMENTS, "gemm_bytes_elements", "elements of the matrices are counted, not bytes"},
     {BYTES_FOUR, "gemm_bytes_four", "a matrix's element is taken for 4 bytes, whatever its dtype"},
     {BYTES_TWO, "gemm_bytes_two", "a matrix's element is taken for 2 bytes, whatever its dtype"},
+    {BYTES_SHORT, "gemm_bytes_short_types", "bf16 and fp16 are taken for 4 bytes in a matrix: they have 2"},
     {BYTES_NO_C, "gemm_bytes_no_output", "C, which is written, is not counted"},
     {BYTES_C_TWICE, "gemm_bytes_output_twice", "C is counted twice, as if it were read before it is written"},
     {BYTES_A, "gemm_bytes_shape_of_a", "A is counted with M·N elements: it has M·K"},
@@ -58,6 +60,7 @@ static void bytes(const void *question, int mistake, void *answer) {
     if (mistake == BYTES_ELEMENTS) size = 1;
     if (mistake == BYTES_FOUR) size = 4;
     if (mistake == BYTES_TWO) size = 2;
+    if (mistake == BYTES_SHORT && size == 2) size = 4;
     if (mistake == BYTES_A) A = C;
     if (mistake == BYTES_B) B = C;
     if (mistake == BYTES_EACH_USE) A = B = q->M * q->N * q->K;

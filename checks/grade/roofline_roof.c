@@ -20,10 +20,21 @@ static int real_unwritten(const void *got) {
     return isnan(((const td_roofline_answer *)got)->real);
 }
 
-enum { FLOOR_SUM = 1, FLOOR_MIN, FLOOR_COMPUTE, FLOOR_MEMORY, FLOOR_CROSSED, FLOOR_SWAPPED, FLOOR_COUNTS, FLOOR_MS };
+enum {
+    FLOOR_SUM = 1,
+    FLOOR_MIN,
+    FLOOR_LESSER,
+    FLOOR_COMPUTE,
+    FLOOR_MEMORY,
+    FLOOR_CROSSED,
+    FLOOR_SWAPPED,
+    FLOOR_COUNTS,
+    FLOOR_MS
+};
 static const td_answer_mistake floor_mistakes[] = {
     {FLOOR_SUM, "floor_sum", "the floor is the sum of both times: they can overlap, and the larger one counts"},
     {FLOOR_MIN, "floor_least", "the floor is the smaller of the two times"},
+    {FLOOR_LESSER, "floor_lesser", "the smaller of the two times is taken, and named as what sets the floor"},
     {FLOOR_COMPUTE, "floor_compute_only", "the floor is the time of arithmetic alone"},
     {FLOOR_MEMORY, "floor_memory_only", "the floor is the time of memory alone"},
     {FLOOR_CROSSED, "floor_rates_crossed", "FLOPs are divided by the bandwidth, and bytes by the peak"},
@@ -42,6 +53,7 @@ static void floor_of(const void *question, int mistake, void *answer) {
     a->real = fmax(compute, memory);
     if (mistake == FLOOR_SUM) a->real = compute + memory;
     if (mistake == FLOOR_MIN) a->real = fmin(compute, memory);
+    if (mistake == FLOOR_LESSER) a->real = fmin(compute, memory), by_memory = !by_memory;
     if (mistake == FLOOR_COMPUTE) a->real = compute, by_memory = 0;
     if (mistake == FLOOR_MEMORY) a->real = memory, by_memory = 1;
     if (mistake == FLOOR_SWAPPED) by_memory = !by_memory;
@@ -80,13 +92,14 @@ static int intensities_agree(const void *question, const void *got, const void *
     return reals_agree(question, got, want);
 }
 
-enum { ROOF_PEAK = 1, ROOF_SLOPE, ROOF_LARGER, ROOF_SUM, ROOF_INVERTED, ROOF_SOFT };
+enum { ROOF_PEAK = 1, ROOF_SLOPE, ROOF_LARGER, ROOF_SUM, ROOF_INVERTED, ROOF_SOFT, ROOF_FIXED };
 static const td_answer_mistake roof_mistakes[] = {
     {ROOF_PEAK, "roof_flat", "the roof is the peak, whatever the intensity is"},
     {ROOF_SLOPE, "roof_no_peak", "the roof is what memory feeds, without the peak above it"},
     {ROOF_LARGER, "roof_larger", "the roof is the larger of the two rates: both limit"},
     {ROOF_SUM, "roof_sum", "the roof is the sum of the two rates"},
     {ROOF_INVERTED, "roof_inverted", "the bandwidth is divided by the intensity: a byte feeds that many FLOPs"},
+    {ROOF_FIXED, "roof_no_intensity", "the bandwidth is held against the peak, without the intensity between them"},
     {ROOF_SOFT, "roof_times_added", "the roof is that of times added, not overlapped"},
     {0, NULL, NULL},
 };
@@ -99,6 +112,7 @@ static void roof(const void *question, int mistake, void *answer) {
     if (mistake == ROOF_LARGER) height = fmax(q->peak, slope);
     if (mistake == ROOF_SUM) height = q->peak + slope;
     if (mistake == ROOF_INVERTED) height = fmin(q->peak, q->bandwidth / q->intensity);
+    if (mistake == ROOF_FIXED) height = fmin(q->peak, q->bandwidth);
     if (mistake == ROOF_SOFT) height = 1 / (1 / q->peak + 1 / slope);
     ((td_roofline_answer *)answer)->real = height;
 }

@@ -5,6 +5,7 @@ enum {
     ELEMENTS = 1,
     FOUR,
     TWO,
+    SHORT,
     ALL_QUERY_HEADS,
     ALL_KV_HEADS,
     KEYS_AS_QUERIES,
@@ -12,6 +13,8 @@ enum {
     NO_LSE,
     LSE_IN_DTYPE,
     LSE_KV_HEADS,
+    LSE_DOUBLE,
+    LSE_D,
     NO_OUTPUT,
     OUTPUT_TWICE,
     NO_VALUES,
@@ -24,6 +27,7 @@ static const td_answer_mistake bytes_mistakes[] = {
     {ELEMENTS, "attention_bytes_elements", "elements of Q, K, V and O are counted, not bytes"},
     {FOUR, "attention_bytes_four", "an element of attention is taken for 4 bytes, whatever its dtype"},
     {TWO, "attention_bytes_two", "an element of attention is taken for 2 bytes, whatever its dtype"},
+    {SHORT, "attention_bytes_short_types", "bf16 and fp16 are taken for 4 bytes in attention: they have 2"},
     {ALL_QUERY_HEADS, "attention_bytes_query_heads", "K and V are counted with Hq heads: they have Hkv"},
     {ALL_KV_HEADS, "attention_bytes_kv_heads", "Q and O are counted with Hkv heads: they have Hq"},
     {KEYS_AS_QUERIES, "attention_bytes_keys_tq", "K and V are counted with Tq rows: they have Tk"},
@@ -31,6 +35,8 @@ static const td_answer_mistake bytes_mistakes[] = {
     {NO_LSE, "attention_bytes_no_lse", "LSE is not counted"},
     {LSE_IN_DTYPE, "attention_bytes_lse_dtype", "LSE is counted in the dtype: it is float32 always"},
     {LSE_KV_HEADS, "attention_bytes_lse_kv_heads", "LSE is counted with Hkv heads: it has one value for each query"},
+    {LSE_DOUBLE, "attention_bytes_lse_double", "LSE is counted with 8 bytes: it is float32"},
+    {LSE_D, "attention_bytes_lse_d", "LSE is counted with d values for each query: it has one"},
     {NO_OUTPUT, "attention_bytes_no_output", "O, which is written, is not counted"},
     {OUTPUT_TWICE, "attention_bytes_output_twice", "O is counted twice, as if it were read before it is written"},
     {NO_VALUES, "attention_bytes_one_of_kv", "only one of K and V is counted"},
@@ -57,11 +63,14 @@ static void bytes(const void *question, int mistake, void *answer) {
     if (mistake == ELEMENTS) size = 1;
     if (mistake == FOUR) size = 4;
     if (mistake == TWO) size = 2;
+    if (mistake == SHORT && size == 2) size = 4;
     uint64_t q = B * (mistake == ALL_KV_HEADS ? Hkv : Hq) * (mistake == QUERIES_AS_KEYS ? Tk : Tq) * d;
     uint64_t k = B * (mistake == ALL_QUERY_HEADS ? Hq : Hkv) * (mistake == KEYS_AS_QUERIES ? Tq : Tk) * d;
     uint64_t o = mistake == NO_OUTPUT ? 0 : mistake == OUTPUT_TWICE ? 2 * q : q, v = mistake == NO_VALUES ? 0 : k;
-    uint64_t lse = B * (mistake == LSE_KV_HEADS ? Hkv : Hq) * Tq;
-    uint64_t lse_size = mistake == NO_LSE ? 0 : mistake == LSE_IN_DTYPE ? dtype : 4;
+    uint64_t lse = B * (mistake == LSE_KV_HEADS ? Hkv : Hq) * Tq * (mistake == LSE_D ? d : 1), lse_size = 4;
+    if (mistake == NO_LSE) lse_size = 0;
+    if (mistake == LSE_IN_DTYPE) lse_size = dtype;
+    if (mistake == LSE_DOUBLE) lse_size = 8;
     uint64_t scores = mistake == WITH_SCORES ? B * Hq * Tq * Tk : 0;
     int64_t count = (int64_t)(size * (q + k + v + o + scores) + lse_size * lse);
     if (mistake == BYTES_INT32) count = td_count_in_32_bits(count);
@@ -80,6 +89,8 @@ enum {
     DENSE_ELEMENTS,
     DENSE_FOUR,
     DENSE_TWO,
+    DENSE_SHORT,
+    DENSE_WIDE,
     DENSE_SQUARE,
     DENSE_D,
     DENSE_INT32,
@@ -97,6 +108,8 @@ static const td_answer_mistake dense_mistakes[] = {
     {DENSE_ELEMENTS, "dense_extra_elements", "scores are counted, not their bytes"},
     {DENSE_FOUR, "dense_extra_four", "a score is taken for 4 bytes, whatever the dtype"},
     {DENSE_TWO, "dense_extra_two", "a score is taken for 2 bytes, whatever the dtype"},
+    {DENSE_SHORT, "dense_extra_short_types", "bf16 and fp16 are taken for 4 bytes in a score: they have 2"},
+    {DENSE_WIDE, "dense_extra_float_scores", "scores are counted in float32, and only probabilities in the dtype"},
     {DENSE_SQUARE, "dense_extra_square", "the table of scores is taken to be Tq by Tq"},
     {DENSE_D, "dense_extra_times_d", "a score is counted as d numbers: it is one"},
     {DENSE_INT32, "dense_extra_int32", "dense attention's extra bytes are computed in 32 bits, and overflow"},
@@ -120,6 +133,8 @@ static void dense(const void *question, int mistake, void *answer) {
     if (mistake == DENSE_ELEMENTS) size = 1;
     if (mistake == DENSE_FOUR) size = 4;
     if (mistake == DENSE_TWO) size = 2;
+    if (mistake == DENSE_SHORT && size == 2) size = 4;
+    if (mistake == DENSE_WIDE) passes = 2, size += 4;
     int64_t count = (int64_t)(passes * size * B * H * scores);
     if (mistake == DENSE_INT32) count = td_count_in_32_bits(count);
     if (mistake == DENSE_DOUBLE) count = (int64_t)((double)count);
