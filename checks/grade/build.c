@@ -115,11 +115,12 @@ static td_status command_for(const char *kind, const td_words *sources, const td
 /* The folder is filled, and the command run in it. */
 static td_status build_in(td_program *out, const td_sandbox *sandbox, const td_part *part, const char *const *others,
                           const char *submission, const char *folder, td_error *err) {
-    static const td_words none;
-    td_words *words = calloc(3, sizeof none), *command = words, *sources = words + 1, *objects = words + 2;
+    struct {
+        td_words command, sources, objects;
+    } *words = calloc(1, sizeof *words);
     if (!words) return td_fail(err, TD_NO_MEMORY, "no memory for a compiler's command");
     td_error refused = {TD_OK, ""};
-    td_status status = td_build_sources(part, others, submission, folder, sources, &refused);
+    td_status status = td_build_sources(part, others, submission, folder, &words->sources, &refused);
     if (status == TD_BAD_PARAM) {
         say(out, TD_BUILD_FAILED, refused.message);
         free(words);
@@ -131,11 +132,11 @@ static td_status build_in(td_program *out, const td_sandbox *sandbox, const td_p
     if (status && err) *err = refused;
     if (!status) status = td_build_headers("include", folder, err);
     if (!status && kind[1]) status = td_build_headers("grade/gpu", folder, err);
-    if (!status) status = td_words_of_build(objects, key, "", err);
-    td_words_add(objects, "serve_%s.o", part->serve);
-    if (!status) status = td_build_objects(objects, folder, err);
-    if (!status) status = command_for(kind, sources, objects, command, err);
-    if (!status) status = compile(out, sandbox, command, folder, err);
+    if (!status) status = td_words_of_build(&words->objects, key, "", err);
+    td_words_add(&words->objects, "serve_%s.o", part->serve);
+    if (!status) status = td_build_objects(&words->objects, folder, err);
+    if (!status) status = command_for(kind, &words->sources, &words->objects, &words->command, err);
+    if (!status) status = compile(out, sandbox, &words->command, folder, err);
     free(words);
     return status;
 }

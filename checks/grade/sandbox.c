@@ -139,6 +139,10 @@ void td_sandbox_end(const td_sandbox *sandbox, td_process *process, td_ended *en
     *ended = (td_ended){.resident_bytes = td_sandbox_resident(process)};
     kill_all(process);
     while (process->pid > 0 && wait4(process->pid, &ended->status, 0, &used) < 0 && errno == EINTR) continue;
+    /* bwrap leaves its namespace's first process to whoever takes in orphans: td_sandbox_start made that us. */
+    enum { OF_PIDFD = 3 }; /* P_PIDFD, which glibc names since 2.36 */
+    siginfo_t orphan;
+    if (process->init >= 0) waitid((idtype_t)OF_PIDFD, (id_t)process->init, &orphan, WEXITED);
     /* bwrap ends as a shell would: 128 and the number of the signal. */
     if (sandbox->tier == TD_TIER_BUBBLEWRAP && WIFEXITED(ended->status) && WEXITSTATUS(ended->status) > 128)
         ended->status = WEXITSTATUS(ended->status) - 128;

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -211,6 +212,7 @@ td_status td_sandbox_start(const td_sandbox *sandbox, const td_limits *limits, c
         add_jail(&c, sandbox, limits, process, argv, is_child, fence[0] ? fence : "-");
         if (c.n >= WORDS - 1) status = td_fail(err, TD_BAD_PARAM, "a command of too many words");
     }
+    if (namespaced) prctl(PR_SET_CHILD_SUBREAPER, 1); /* no dead process is left to an init that may not look */
     if (!status) {
         process->pid = fork();
         if (process->pid == 0 && is_child) share_processors(limits->threads, getppid());

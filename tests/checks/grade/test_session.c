@@ -1,4 +1,5 @@
-/* A submission is called, asks, answers, and may end in every way there is, in every tier. */
+/* A submission is called, asks, answers, and may end in every way there is: all of them in the best tier, each outcome
+ * in every tier. */
 #include "child/submissions/hostile.h"
 #include "probe.h"
 
@@ -124,8 +125,12 @@ static void in_tier(td_tier tier) {
     probe_build_file(&program, &sandbox, folder, "hostile.c");
     cr_assert_eq(program.outcome, TD_BUILT, "%s", program.messages);
     goes_well(&sandbox, &program);
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+    td_outcome shown = TD_CHILD_FINE;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        if (tier != TD_TIER_BUBBLEWRAP && endings[i].outcome == shown) continue;
+        shown = endings[i].outcome;
         if (sandbox.filtered || endings[i].unfiltered) ends(&sandbox, &program, &endings[i]);
+    }
     says_more(&sandbox, &program, FAKES_DONE);
     says_more(&sandbox, &program, GOES_ON);
     td_program_free(&program);
