@@ -71,7 +71,7 @@ static td_status drill(td_crew *crew, const td_drill *a, int with_structure, td_
     }
     /* who crashed, or returned an error, has given no answer to explain */
     if (!status && (answered || p.world.failed < 0))
-        td_drill_judge(&crew->run->suspects, &d, failed, structure, answered ? NULL : &p.world);
+        td_drill_judge(&crew->run->suspects, &d, failed, structure, answered ? NULL : &p);
     td_ranks_close(&p.world);
     td_drill_close(&d);
     return status;
@@ -142,6 +142,8 @@ static td_status factor_case(td_crew *crew, const tokens *t, td_error *err) {
         td_wire_free(&request[r]);
         if (answered && !td_wire_get(&world.said[r].bytes, &got[r], sizeof got[r])) got[r] = NAN;
     }
+    if (!status && !answered && world.failed < 0)
+        td_factor_judge(&crew->run->suspects, t->counts, t->ranks, NULL, 1, &world);
     td_ranks_close(&world);
     if (status || !answered) return status;
     const td_tensor g = td_contiguous(got, TD_F64, 1, 1, 1, t->ranks),
@@ -149,7 +151,7 @@ static td_status factor_case(td_crew *crew, const tokens *t, td_error *err) {
     td_comparison c;
     td_compare(&g, &w, tol, 1, &c);
     td_grade_compared(crew->result, t->name, "factor, by rank", &c);
-    td_factor_judge(&crew->run->suspects, t->counts, t->ranks, got, c.verdict == TD_FAIL);
+    td_factor_judge(&crew->run->suspects, t->counts, t->ranks, got, c.verdict == TD_FAIL, NULL);
     return TD_OK;
 }
 

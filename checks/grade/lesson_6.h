@@ -59,7 +59,7 @@ td_told td_drill_right(const td_drill_data *data, int step, int rank, int i, int
 /* 0 where sums are exact. */
 double td_drill_tolerance(const td_drill_data *data, td_told told);
 
-enum { TD_DRILL_STEPS = 8, TD_DRILL_SEEN = 3 };
+enum { TD_DRILL_STEPS = 8, TD_DRILL_SEEN = 5 };
 /* A drill under way. */
 typedef struct td_drill_play {
     td_drill_data *data;
@@ -80,10 +80,12 @@ int td_drill_compare(td_grade_result *result, const td_drill_data *data);
 td_status td_drill_overlap(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err);
 
 /* What a suspect sees of a case. `seen`: of each parameter, how many of its uses a bucket contains that goes too soon,
- * by three ways to be too soon: as many announcements as parameters; a parameter's first; the first of all. */
+ * by the ways to be too soon: when as many announcements have come as it has parameters; as it would if a parameter's
+ * first were its last; if announcements of earlier steps count, by parameter, and by bucket; with its first parameter.
+ */
 typedef struct td_drill_view {
     const td_drill_data *d;
-    const td_ranks_world *world; /* with the fault that ended the case; NULL: results stand in d->got */
+    const td_drill_play *play; /* with the fault that ended the case; NULL: results stand in d->got */
     signed char seen[TD_DRILL_SEEN][TD_DRILL_STEPS][TD_RANKS][TD_DRILL_PARAMETERS];
 } td_drill_view;
 
@@ -97,15 +99,17 @@ typedef struct td_drill_suspect {
 extern const td_drill_suspect td_drill_suspects[]; /* ends with a NULL name */
 
 /* lesson_6_suspects.c. `failed`: the case did. `structure`: sums were right, but not the collectives (1: larger than
- * the cap; 2: too many). `world`: a fault ended the case; else NULL, and the results stand in data->got. */
+ * the cap; 2: too many). `play`: a fault ended the case; else NULL, and the results stand in data->got. */
 void td_drill_enter(td_suspects *s);
-void td_drill_judge(td_suspects *s, const td_drill_data *data, int failed, int structure, const td_ranks_world *world);
-/* The same for factors: got[rank] from counts[rank]. */
-void td_factor_judge(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed);
+void td_drill_judge(td_suspects *s, const td_drill_data *data, int failed, int structure, const td_drill_play *play);
+/* The same for factors: got[rank] from counts[rank], or the world with the fault that ended the case. */
+void td_factor_judge(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed,
+                     const td_ranks_world *world);
 
-/* lesson_6_factors.c. got NULL: the case is about something else. */
+/* lesson_6_factors.c. counts NULL: the case is about something else. */
 double td_factor_right(const int64_t *counts, int ranks);
 void td_factor_enter(td_suspects *s);
-void td_factor_look(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed);
+void td_factor_look(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed,
+                    const td_ranks_world *world);
 
 #endif

@@ -78,13 +78,53 @@ static td_told last_bucket_left(const td_drill_view *v, int variant, int step, i
     return v->d->bucket_of[i] < v->d->buckets - 1 ? right(v, step, rank, i, e) : own(v, variant, step, rank, i, e);
 }
 
-/* Variants 0, 1: the bucket stays where a parameter of it is idle; 2: the parameter alone, whose zeros are right. */
-static td_told idle_left(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+static int idle_bucket(const td_drill_view *v, int step, int rank, int bucket) {
     int idle = 0;
-    for (int k = 0; k < v->d->n && variant < 2; k++)
-        idle |= v->d->bucket_of[k] == v->d->bucket_of[i] &&
-                td_drill_uses(v->d, step, rank, k) < 1 + (v->d->drill->shape[k].tied != 0);
-    return idle && v->d->bucket_of[i] >= 0 ? own(v, variant, step, rank, i, e) : right(v, step, rank, i, e);
+    for (int k = 0; k < v->d->n; k++)
+        idle |=
+            v->d->bucket_of[k] == bucket && td_drill_uses(v->d, step, rank, k) < 1 + (v->d->drill->shape[k].tied != 0);
+    return idle;
+}
+
+/* A bucket stays where a parameter of it is idle (variants 0, 1), or it and all after it (2, 3); 4: the parameter
+ * alone, whose zeros are right. */
+static td_told idle_left(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    const int bucket = v->d->bucket_of[i];
+    int idle = 0;
+    for (int k = variant < 2 ? bucket : 0; variant < 4 && k <= bucket; k++) idle |= idle_bucket(v, step, rank, k);
+    return idle && bucket >= 0 ? own(v, variant % 2, step, rank, i, e) : right(v, step, rank, i, e);
+}
+
+/* What is not announced to its end is not packed: its place holds the sums of the step before, at first zeros. */
+static td_told stale_unused(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    td_told told = {0, 0}, before;
+    (void)variant;
+    if (v->d->bucket_of[i] < 0) return right(v, step, rank, i, e);
+    for (int s = 0; s <= step; s++) {
+        before = told, told = (td_told){0, 0};
+        for (int r = 0; r < v->d->drill->ranks; r++) {
+            const int all = td_drill_uses(v->d, s, r, i) == 1 + (v->d->drill->shape[i].tied != 0);
+            const double g = td_drill_gradient(v->d, s, r, e);
+            told.x += all ? g : before.x, told.terms += all ? fabs(g) : before.terms;
+        }
+    }
+    return scaled(told, v->d->factor);
+}
+
+/* Packed from the last parameter of a bucket down and unpacked from its first up (variant 1: the other way round). */
+static td_told other_order(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    const td_drill_data *d = v->d;
+    int64_t at = e - d->first[i];
+    if (d->bucket_of[i] < 0) return right(v, step, rank, i, e);
+    for (int k = 0; k < d->n; k++) /* what lies before it when it is unpacked */
+        if (d->bucket_of[k] == d->bucket_of[i] && (variant ? k > i : k < i)) at += d->drill->shape[k].count;
+    for (int m = 0; m < d->n; m++) { /* and what was put there */
+        const int k = variant ? m : d->n - 1 - m;
+        if (d->bucket_of[k] != d->bucket_of[i]) continue;
+        if (at < d->drill->shape[k].count) return right(v, step, rank, k, d->first[k] + at);
+        at -= d->drill->shape[k].count;
+    }
+    return right(v, step, rank, i, e);
 }
 
 static td_told too_soon(const td_drill_view *v, int how, int step, int rank, int i, int64_t e) {
@@ -98,10 +138,15 @@ static td_told too_soon(const td_drill_view *v, int how, int step, int rank, int
     return scaled(told, v->d->factor);
 }
 
-/* Variants 0, 1: nothing is reduced any more; 2: all goes at once. */
+static td_told with_first(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    (void)variant;
+    return too_soon(v, 4, step, rank, i, e);
+}
+
+/* Variants 0, 1: nothing is reduced any more; 2, 3: too soon. */
 static td_told not_reset(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
     if (step == 0) return right(v, step, rank, i, e);
-    return variant < 2 ? own(v, variant, step, rank, i, e) : too_soon(v, 2, step, rank, i, e);
+    return variant < 2 ? own(v, variant, step, rank, i, e) : too_soon(v, variant, step, rank, i, e);
 }
 
 /* Variant 0: on top of the sums of the step before, from every rank; 1: of what that step came to. */
@@ -140,30 +185,41 @@ static int whole_count(const td_drill_data *d, int64_t count) {
     return 0;
 }
 
+/* Ranks of which one has left the step that another is in. */
+static int apart(const td_drill_view *v) {
+    for (int r = 1; r < v->d->drill->ranks; r++)
+        if (v->play->step[r] != v->play->step[0]) return 1;
+    return 0;
+}
+
 static int saw_order(const td_drill_view *v) {
-    return v->world->fault == TD_RANKS_MISMATCH && has_idle(v) && whole_count(v->d, v->world->fault_count[0]) &&
-           whole_count(v->d, v->world->fault_count[1]);
+    return !apart(v) && v->play->world.fault == TD_RANKS_MISMATCH && has_idle(v) &&
+           whole_count(v->d, v->play->world.fault_count[0]) && whole_count(v->d, v->play->world.fault_count[1]);
 }
 
 static int saw_left_out(const td_drill_view *v) {
     return has_idle(v) && !saw_order(v) &&
-           (v->world->fault == TD_RANKS_MISMATCH || v->world->fault == TD_RANKS_NEVER_CAME);
+           (v->play->world.fault == TD_RANKS_MISMATCH || v->play->world.fault == TD_RANKS_NEVER_CAME);
 }
 
 static int saw_uses_ignored(const td_drill_view *v) {
-    return v->world->fault == TD_RANKS_EARLY && has_tied(v);
+    return v->play->world.fault == TD_RANKS_EARLY && has_tied(v);
 }
 
 static int saw_not_reset(const td_drill_view *v) {
-    return v->world->fault == TD_RANKS_EARLY && v->d->drill->steps > 1;
+    return v->play->world.fault == TD_RANKS_EARLY && v->d->drill->steps > 1;
+}
+
+static int saw_too_soon(const td_drill_view *v) {
+    return v->play->world.fault == TD_RANKS_EARLY && !has_tied(v);
 }
 
 static int saw_unawaited(const td_drill_view *v) {
-    return v->world->fault == TD_RANKS_UNAWAITED;
+    return v->play->world.fault == TD_RANKS_UNAWAITED;
 }
 
 static int saw_touched(const td_drill_view *v) {
-    return v->world->fault == TD_RANKS_TOUCHED;
+    return v->play->world.fault == TD_RANKS_TOUCHED;
 }
 
 const td_drill_suspect td_drill_suspects[] = {
@@ -178,12 +234,17 @@ const td_drill_suspect td_drill_suspects[] = {
     {"frozen_changed", "a frozen parameter's gradient is reduced, scaled or cleared", frozen_changed, 3, NULL},
     {"first_bucket_only", "only the first bucket is reduced", first_bucket_only, 2, NULL},
     {"last_bucket_left", "the bucket that is open when the parameters end is never reduced", last_bucket_left, 2, NULL},
-    {"unused_left_out", "what was not used on a rank is left out there, instead of taking part as zeros", idle_left, 3,
+    {"unused_left_out", "what was not used on a rank is left out there, instead of taking part as zeros", idle_left, 5,
      saw_left_out},
     {"uses_ignored", "announcements are counted, not uses: a bucket goes before a tied parameter is final", too_soon, 2,
      saw_uses_ignored},
-    {"not_reset", "what was counted in the step before still counts in the next", not_reset, 3, saw_not_reset},
+    {"not_reset", "what was counted in the step before still counts in the next", not_reset, 4, saw_not_reset},
     {"on_top_of_last_step", "a bucket still holds the step before, and gradients are added to it", on_top, 2, NULL},
+    {"unused_not_packed", "what was not announced is not packed: its place in the bucket is stale", stale_unused, 1,
+     NULL},
+    {"unpacked_in_other_order", "a bucket is packed in one order and unpacked in the other", other_order, 2, NULL},
+    {"bucket_not_full", "a bucket goes when its first parameter is ready, not when all are", with_first, 1,
+     saw_too_soon},
     {"own_order", "each rank starts its buckets in the order of its own backward", NULL, 0, saw_order},
     {"not_awaited", "a collective that was started is never awaited", NULL, 0, saw_unawaited},
     {"written_in_flight", "an array is written between a collective's start and its await", NULL, 0, saw_touched},

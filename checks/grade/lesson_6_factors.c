@@ -41,21 +41,35 @@ static int same_factor(double got, double want) {
     return (isnan(got) && isnan(want)) || got == want || fabs(got - want) <= 0x1p-50 * fabs(want);
 }
 
+/* Told by the hang alone. */
+static const char *const away[] = {"rank_without_tokens", "a rank without tokens takes no part in counting them"};
+
 void td_factor_enter(td_suspects *s) {
     for (int k = 0; k < FACTORS; k++) td_suspects_enter(s, factors[k][0], factors[k][1]);
+    td_suspects_enter(s, away[0], away[1]);
 }
 
-void td_factor_look(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed) {
+static int reproduces(int k, int variant, const int64_t *counts, int ranks, const double *got, int *differs) {
+    int fits = 1;
+    *differs = 0;
+    for (int r = 0; r < ranks; r++) {
+        const double told = factor_of(k, variant, counts, ranks, r);
+        fits &= same_factor(got[r], told);
+        *differs |= !same_factor(told, td_factor_right(counts, ranks));
+    }
+    return fits;
+}
+
+void td_factor_look(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed,
+                    const td_ranks_world *world) {
     for (int k = 0; k < FACTORS; k++) {
-        int fits = !failed, differs = 0;
-        for (int variant = 0; got && !fits && variant < 2; variant++) {
-            fits = 1, differs = 0;
-            for (int r = 0; r < ranks; r++) {
-                const double told = factor_of(k, variant, counts, ranks, r);
-                fits &= same_factor(got[r], told);
-                differs |= !same_factor(told, td_factor_right(counts, ranks));
-            }
-        }
+        int fits = !counts && !failed, differs = 0;
+        for (int variant = 0; counts && !world && !fits && variant < 2; variant++)
+            fits = reproduces(k, variant, counts, ranks, got, &differs);
         td_suspects_view(s, td_suspects_enter(s, factors[k][0], factors[k][1]), fits, fits && differs);
     }
+    int stays = 0;
+    for (int r = 0; counts && r < ranks; r++) stays |= counts[r] == 0;
+    stays &= world && world->fault == TD_RANKS_NEVER_CAME;
+    td_suspects_view(s, td_suspects_enter(s, away[0], away[1]), !failed || stays, stays);
 }

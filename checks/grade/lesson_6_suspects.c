@@ -17,20 +17,29 @@ void td_drill_enter(td_suspects *s) {
     td_factor_enter(s);
 }
 
-/* Backward on one rank, with buckets that go in order once `complete` announcements of theirs have come: of each
- * parameter, how many uses went along. */
+/* Backward on one rank, whose buckets go in order, each as soon as `how` (see td_drill_view) thinks it complete: of
+ * each parameter, how many uses went along. */
 static void watch(const td_drill_data *d, int how, int step, int rank, signed char *seen) {
-    int count[TD_DRILL_PARAMETERS] = {0}, missing[TD_DRILL_PARAMETERS] = {0}, next = 0, i, use;
+    int count[TD_DRILL_PARAMETERS] = {0}, before[TD_DRILL_PARAMETERS] = {0}, next = 0, i, use;
     for (int k = 0; k < d->n; k++) {
         seen[k] = (signed char)td_drill_uses(d, step, rank, k);
-        if (d->bucket_of[k] >= 0) missing[d->bucket_of[k]] += how < 2;
+        for (int s = 0; s < step && (how == 2 || how == 3); s++) before[k] += td_drill_uses(d, s, rank, k);
     }
     for (int position = 0; (i = td_drill_announced(d, step, rank, position, &use)) >= 0; position++) {
-        if (how == 0 || (how == 1 && count[i] == 0)) missing[d->bucket_of[i]]--;
         count[i]++;
-        for (; next < d->buckets && missing[next] <= 0; next++)
+        for (; next < d->buckets; next++) {
+            int members = 0, uses = 0, came = 0, lacking = 0, begun = 0;
+            for (int k = 0; k < d->n; k++) {
+                if (d->bucket_of[k] != next) continue;
+                const int needed = 1 + (d->drill->shape[k].tied != 0);
+                members++, uses += needed, came += before[k] + count[k];
+                lacking += before[k] + count[k] < (how == 1 ? 1 : needed), begun += count[k] == needed;
+            }
+            const int later = d->bucket_of[i] > next && count[i] == 1 + (d->drill->shape[i].tied != 0);
+            if (how == 0 ? came < members : how == 3 ? came < uses : how == 4 ? !begun && !later : lacking) break;
             for (int k = 0; k < d->n; k++)
                 if (d->bucket_of[k] == next) seen[k] = (signed char)count[k];
+        }
     }
 }
 
@@ -81,31 +90,32 @@ static void look_at_others(td_suspects *s, const int fits[OTHERS], int failed) {
                          failed && fits && fits[k]);
 }
 
-void td_drill_judge(td_suspects *s, const td_drill_data *d, int failed, int structure, const td_ranks_world *world) {
+void td_drill_judge(td_suspects *s, const td_drill_data *d, int failed, int structure, const td_drill_play *play) {
     static td_drill_view v; /* too large for a stack, and the grader is one thread */
-    v.d = d, v.world = world;
+    v.d = d, v.play = play;
     for (int how = 0; how < TD_DRILL_SEEN; how++)
         for (int step = 0; step < d->drill->steps; step++)
             for (int r = 0; r < d->drill->ranks; r++) watch(d, how, step, r, v.seen[how][step][r]);
     td_suspects_case(s, failed);
     for (const td_drill_suspect *k = td_drill_suspects; k->name; k++) {
         int fits = !failed && !k->tell, differs = 0;
-        if (world)
+        if (play)
             fits = differs = k->saw && k->saw(&v);
         else if (!structure)
             for (int variant = 0; !fits && variant < k->variants; variant++)
                 fits = reproduces(&v, k, variant, &differs);
         td_suspects_view(s, td_suspects_enter(s, k->name, k->text), fits, fits && differs);
     }
-    const int other[OTHERS] = {!world && !structure && reads_early(&v), structure == 1, structure == 2};
+    const int other[OTHERS] = {!play && !structure && reads_early(&v), structure == 1, structure == 2};
     look_at_others(s, other, failed);
-    td_factor_look(s, NULL, 0, NULL, failed);
+    td_factor_look(s, NULL, 0, NULL, failed, NULL);
 }
 
-void td_factor_judge(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed) {
+void td_factor_judge(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed,
+                     const td_ranks_world *world) {
     td_suspects_case(s, failed);
     for (const td_drill_suspect *k = td_drill_suspects; k->name; k++)
         td_suspects_view(s, td_suspects_enter(s, k->name, k->text), !failed, 0);
     look_at_others(s, NULL, failed);
-    td_factor_look(s, counts, ranks, got, failed);
+    td_factor_look(s, counts, ranks, got, failed, world);
 }

@@ -35,7 +35,8 @@ typedef struct td_lot_data {
 } td_lot_data;
 td_status td_lot_open(td_lot_data *data, const td_lot *lot, uint64_t seed, td_error *err);
 void td_lot_close(td_lot_data *data);
-int td_lot_decays(const td_lot_data *data, int64_t element);
+/* The parameter that has this element. */
+int td_lot_parameter(const td_lot_data *data, int64_t element);
 /* Play it with the crew's ranks: *answered as td_crew_call says. The caller closes the world. */
 td_status td_lot_run(td_lot_data *data, td_crew *crew, td_ranks_world *world, int *answered, td_error *err);
 /* The same steps in a child of its own, of the program at `path`, that never calls the submission: the most that it had
@@ -51,6 +52,7 @@ typedef enum td_slip {
     TD_SLIP_T_FROM_0,
     TD_SLIP_T_FROM_2,
     TD_SLIP_T_STAYS,
+    TD_SLIP_T_PER_PARAMETER,
     TD_SLIP_WRITTEN_BACK,
     TD_SLIP_CORRECTIONS_SWAPPED,
     TD_SLIP_EPS_INSIDE,

@@ -92,10 +92,12 @@ static td_near summed_gradient(const td_lot_data *d, int step, int64_t e, int su
 void td_lot_foretell(const td_lot_data *d, td_slip slip, int summed, td_near *values) {
     const int64_t all = d->first[d->n];
     for (int64_t e = 0; e < all; e++) {
-        const int decays = td_lot_decays(d, e);
+        const int i = td_lot_parameter(d, e);
         td_near_adam x = {{d->value[e], 0}, {0, 0}, {0, 0}};
         for (int t = 1, snap = 0; t <= d->lot->steps; t++) {
-            td_near_adam_step(slip, &x, summed_gradient(d, t - 1, e, summed), &d->lot->config, decays, t);
+            const int counted = slip == TD_SLIP_T_PER_PARAMETER ? (t - 1) * d->n + i + 1 : t;
+            td_near_adam_step(slip, &x, summed_gradient(d, t - 1, e, summed), &d->lot->config, d->lot->shape[i].decay,
+                              counted);
             if (snap < d->snaps && d->snap[snap] == t) values[snap++ * all + e] = x.p;
         }
     }

@@ -9,6 +9,7 @@
     { NULL, 0, 0, 0, {0, 0, 0, 0, 0}, 0, NULL }
 
 static const td_lot_shape two[] = {{23, 1}, {9, 0}, END};
+static const td_lot_shape pair[] = {{8, 0}, {11, 1}, END};
 static const td_lot_shape one[] = {{1, 1}, END};
 static const td_lot_shape nineteen[] = {{19, 1}, END};
 static const td_lot_shape ragged[] = {{0, 1}, {17, 1}, {31, 0}, {1, 1}, {0, 0}, {5, 0}, END};
@@ -40,19 +41,19 @@ const td_lot td_lots_ranks[] = {{"two ranks", 0, 2, 2, {0.1, 0.8, 0.9, 0.25, 0.1
                                 {"no elements", 1, 2, 1, {0.1, 0.9, 0.99, 0.5, 0.1}, 1, nothing},
                                 NO_LOT};
 const td_lot td_lots_many[] = {{"300 steps", 0, 2, 300, {0.01, 0.9, 0.99, 1e-2, 0.1}, 0.5, two},
-                               {"300 steps, three ranks", 1, 3, 300, {0.02, 0.8, 0.95, 0.1, 0.05}, 1, ragged},
+                               {"300 steps, three ranks", 1, 3, 300, {0.02, 0.8, 0.95, 0.1, 0.05}, 1, pair},
                                NO_LOT};
 
-/* 1.5 million: full states are 12 MB. */
-static const td_lot_shape large[] = {{400003, 1}, {700001, 0}, {250000, 1}, {149996, 1}, END};
-const td_lot td_lots_memory[] = {{"1.5 million on four", 0, 4, 1, {0.01, 0.9, 0.99, 0.1, 0.1}, 1, large}, NO_LOT};
+/* A million: full states are 8 MB. */
+static const td_lot_shape large[] = {{250003, 1}, {480001, 0}, {150000, 1}, {119996, 1}, END};
+const td_lot td_lots_memory[] = {{"a million on eight", 0, 8, 1, {0.01, 0.9, 0.99, 0.1, 0.1}, 1, large}, NO_LOT};
 static const td_lot_shape middle[] = {{20000, 1}, {4001, 0}, {17003, 1}, {1000, 0}, END};
 const td_lot td_lots_traffic[] = {{"42004 on four", 0, 4, 2, {0.01, 0.9, 0.99, 0.1, 0.1}, 1, middle}, NO_LOT};
 
-int td_lot_decays(const td_lot_data *d, int64_t element) {
+int td_lot_parameter(const td_lot_data *d, int64_t element) {
     int i = 0;
     while (element >= d->first[i + 1]) i++;
-    return d->lot->shape[i].decay;
+    return i;
 }
 
 /* ±(1 … 64)/64, and never 0: Adam's step for a gradient of 0 is 0/ε, whatever is done wrong. */

@@ -11,6 +11,7 @@ static const char *const slips[TD_SLIPS][2] = {
     {"t_from_0", "the bias correction counts steps from 0"},
     {"t_from_2", "the bias correction counts one step too many"},
     {"t_stays_1", "the bias correction is always that of the first step"},
+    {"t_per_parameter", "steps are counted once a parameter"},
     {"correction_written_back", "the bias correction is written back into m and v"},
     {"corrections_swapped", "m is corrected with beta2, and v with beta1"},
     {"eps_inside_root", "eps is added under the root"},

@@ -43,9 +43,8 @@ static int64_t in_bytes(const td_comm *comm, const td_work *w) {
     return in_of(w) ? td_ranks_given(&w->asked, comm->rank, comm->ranks) : 0;
 }
 
-/* `head`, then a piece of data, as one question. */
-static td_status ask_with(uint32_t what, const void *head, size_t head_bytes, const char *data, int64_t piece,
-                          td_wire_reader *answer, td_error *err) {
+td_status td_child_ask_with(uint32_t what, const void *head, size_t head_bytes, const char *data, int64_t piece,
+                            td_wire_reader *answer, td_error *err) {
     static char question[sizeof(td_ask_start) + TD_RANKS_PIECE];
     memcpy(question, head, head_bytes);
     if (piece) memcpy(question + head_bytes, data, (size_t)piece);
@@ -61,11 +60,11 @@ static td_status send(const td_comm *comm, td_work *w, td_error *err) {
     const int64_t bytes = td_ranks_given(&w->asked, comm->rank, comm->ranks);
     td_wire_reader answer;
     int64_t sent = piece_of(bytes);
-    td_status status = ask_with(TD_ASK_START, &w->asked, sizeof w->asked, data, sent, &answer, err);
+    td_status status = td_child_ask_with(TD_ASK_START, &w->asked, sizeof w->asked, data, sent, &answer, err);
     for (int64_t piece; !status && sent < bytes; sent += piece) {
         const td_ask_work more = {w->number, sent, 0, 0};
         piece = piece_of(bytes - sent);
-        status = ask_with(TD_ASK_MORE, &more, sizeof more, data + sent, piece, &answer, err);
+        status = td_child_ask_with(TD_ASK_MORE, &more, sizeof more, data + sent, piece, &answer, err);
     }
     return status;
 }

@@ -9,5 +9,8 @@
 td_comm *td_child_comm(int rank, int ranks);
 /* Ask, and have the world's own words in err where it refuses. */
 td_status td_child_ask_world(uint32_t what, const void *question, size_t bytes, td_wire_reader *answer, td_error *err);
+/* The same with `head` and a piece of data behind it (at most TD_RANKS_PIECE) as one question. */
+td_status td_child_ask_with(uint32_t what, const void *head, size_t head_bytes, const char *data, int64_t piece,
+                            td_wire_reader *answer, td_error *err);
 
 #endif
