@@ -51,6 +51,8 @@ static int may_run(const td_grade_run *run, const td_graded_lesson *lesson, int 
     int blocking = check->after_correct && !run->only_case ? stands_in_the_way(lesson, i, check) : -1;
     if (!is_named(run, check))
         set(r, TD_GRADED_SKIPPED, "CASE names another check");
+    else if (check->after_correct == 2 && !run->limits.gpu)
+        set(r, TD_GRADED_SKIPPED, "it is asked on a GPU alone: emulated time means nothing");
     else if (fault->status != TD_OK)
         set(r, TD_GRADED_HARNESS, "%s", fault->message);
     else if (program->outcome != TD_BUILT)

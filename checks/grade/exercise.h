@@ -58,7 +58,8 @@ typedef struct td_grade_run {
 typedef struct td_grade_check {
     const char *name;  /* a line of the rubric has the same: lessons/NN_name/exercise/rubric */
     int part;          /* which program */
-    int after_correct; /* run only if all checks of this part before it passed */
+    int after_correct; /* 1: run only if all checks of this part before it passed; 2: and only on a GPU, else SKIPPED,
+                          whatever came before it: its points are asked of all or of none */
     td_status (*run)(td_grade_run *run, const struct td_grade_check *check, td_grade_result *result, td_error *err);
 } td_grade_check;
 

@@ -33,10 +33,11 @@ static void print_check(const td_grade *grade, int l, int i, int explained, FILE
 
 static void print_lesson(const td_grade *grade, int l, FILE *out) {
     const td_graded_lesson *lesson = &grade->lesson[l];
-    double points = 0, most = 0;
-    for (int i = 0; i < lesson->rubric.n; i++) points += lesson->points[i], most += lesson->most[i];
-    fprintf(out, "\nlesson %d, %s: %g of %g points\n", lesson->exercise->number, lesson->exercise->folder,
-            td_report_points(points), td_report_points(most));
+    double points = 0, most = 0, seconds = 0;
+    for (int i = 0; i < lesson->rubric.n; i++)
+        points += lesson->points[i], most += lesson->most[i], seconds += lesson->seconds[i];
+    fprintf(out, "\nlesson %d, %s: %g of %g points in %.1f s\n", lesson->exercise->number, lesson->exercise->folder,
+            td_report_points(points), td_report_points(most), seconds);
     int unwritten = is_not_written(lesson);
     if (unwritten) fprintf(out, "  The exercise is not written yet: the skeleton came back as it was handed out.\n");
     for (int i = 0; i < lesson->rubric.n; i++)

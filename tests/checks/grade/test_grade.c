@@ -19,7 +19,7 @@ static td_status find(td_grade_run *run, const td_grade_check *check, td_grade_r
 }
 
 static const td_grade_check checks[] = {{"shapes", 0, 0, find}, {"ragged", 0, 0, find}, {"kernels", 1, 0, find},
-                                        {"speed", 0, 1, find},  {"fast", 1, 1, find},   {NULL, 0, 0, NULL}};
+                                        {"speed", 0, 1, find},  {"fast", 1, 2, find},   {NULL, 0, 0, NULL}};
 static const td_exercise exercise = {3, "x", {{"a.c", "a"}, {"a.cu", "a"}}, 2, checks, NULL};
 static td_graded_lesson lesson;
 static td_grade_run run;
@@ -85,9 +85,23 @@ Test(grade, what_stands_on_correctness_waits_for_its_own_part) {
     found = (td_grade_result){.graded = TD_GRADED_PASS, .cases = 1, .ratio = 1};
     comes_to(3, TD_GRADED_NOT_RUN, 0, 10, "only once ragged passes");
     cr_expect_eq(found_runs, 3);
+    run.limits.gpu = 1;
     comes_to(4, TD_GRADED_PASS, 10, 10, "");
     run.only_case = "speed"; /* a replay is of what it names */
     comes_to(3, TD_GRADED_PASS, 10, 10, "");
+}
+
+Test(grade, what_needs_a_gpu_is_asked_of_all_or_of_none) {
+    found = (td_grade_result){.graded = TD_GRADED_WRONG, .cases = 1, .failed_cases = 1};
+    comes_to(2, TD_GRADED_WRONG, 0, 20, "");
+    comes_to(4, TD_GRADED_SKIPPED, 0, 0, "on a GPU alone");
+    run.program[1].outcome = TD_BUILD_FAILED;
+    comes_to(4, TD_GRADED_SKIPPED, 0, 0, "on a GPU alone");
+    run.limits.gpu = 1;
+    comes_to(4, TD_GRADED_BUILD_FAILED, 0, 10, "what it said");
+    run.program[1].outcome = TD_BUILT;
+    comes_to(4, TD_GRADED_NOT_RUN, 0, 10, "only once kernels passes");
+    cr_expect_eq(found_runs, 1);
 }
 
 Test(grade, a_ratio_earns_its_share) {
