@@ -134,20 +134,24 @@ static void kill_all(td_process *process) {
     if (process->uid_lock >= 0) td_uid_kill(process->uid);
 }
 
+static double processor_seconds(const struct rusage *used) {
+    return (double)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) +
+           1e-6 * (double)(used->ru_utime.tv_usec + used->ru_stime.tv_usec);
+}
+
 void td_sandbox_end(const td_sandbox *sandbox, td_process *process, td_ended *ended) {
-    struct rusage used = {0};
+    enum { OF_PIDFD = 3 }; /* P_PIDFD, which glibc names since 2.36 */
+    struct rusage used = {0}, inside = {0};
+    siginfo_t orphan;
     *ended = (td_ended){.resident_bytes = td_sandbox_resident(process)};
     kill_all(process);
     while (process->pid > 0 && wait4(process->pid, &ended->status, 0, &used) < 0 && errno == EINTR) continue;
     /* bwrap leaves its namespace's first process to whoever takes in orphans: td_sandbox_start made that us. */
-    enum { OF_PIDFD = 3 }; /* P_PIDFD, which glibc names since 2.36 */
-    siginfo_t orphan;
-    if (process->init >= 0) waitid((idtype_t)OF_PIDFD, (id_t)process->init, &orphan, WEXITED);
+    if (process->init >= 0) syscall(SYS_waitid, OF_PIDFD, process->init, &orphan, WEXITED, &inside);
+    ended->cpu_seconds = processor_seconds(&used) + processor_seconds(&inside);
     /* bwrap ends as a shell would: 128 and the number of the signal. */
     if (sandbox->tier == TD_TIER_BUBBLEWRAP && WIFEXITED(ended->status) && WEXITSTATUS(ended->status) > 128)
         ended->status = WEXITSTATUS(ended->status) - 128;
-    ended->cpu_seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-                         1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
     if (process->handle >= 0) close(process->handle);
     if (process->init >= 0) close(process->init);
     if (process->uid_lock >= 0) close(process->uid_lock);

@@ -50,7 +50,7 @@ static void add_bubblewrap(command *c, const td_limits *limits, const char *fold
     add_words(c,
               geteuid() == 0 ? "--cap-add CAP_SETUID --cap-add CAP_SETGID" : "--unshare-user --uid 65534 --gid 65534");
     if (folder || limits->gpu) {
-        add_words(c, "--perms 0755 --dir /etc"); /* bwrap itself would make it for root alone */
+        add_words(c, "--perms 0755 --dir /etc --perms 0755 --dir /dev"); /* bwrap would make them for root alone */
         add_files(c, "--ro-bind-try", system_files);
         add_words(c, limits->gpu ? "--dev-bind /dev /dev --proc /proc --ro-bind-try /sys /sys"
                                  : "--dev-bind /dev/null /dev/null");
@@ -91,7 +91,6 @@ static void become(const command *c, const char *folder, int wire, int out, int 
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
     if (setsid() < 0 || (folder && chdir(folder) != 0) || (!folder && chdir("/") != 0)) _exit(TD_JAIL_FAILED);
     place(empty, 0);
     place(high[0], 1);

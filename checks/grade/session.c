@@ -68,10 +68,11 @@ static void send_all(td_child *child, const td_wire_head *head, const void *firs
         if (!left) return;
         double seconds = child->deadline - td_session_now();
         struct pollfd look[2] = {{child->fd, POLLOUT, 0}, {child->process.output, POLLIN, 0}};
-        if (seconds <= 0 || (poll(look, 2, (int)(1000 * seconds) + 1) == 0)) {
+        if (seconds <= 0) {
             td_child_over(child, TD_CHILD_TIMED_OUT, "it did not read what it was sent within %.3g s", child->limit);
             return;
         }
+        poll(look, 2, seconds < 1 ? (int)(1000 * seconds) + 1 : 1000);
         td_child_drain(child);
     }
 }

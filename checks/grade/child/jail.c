@@ -63,7 +63,8 @@ int main(int argc, char **argv) {
     if (fcntl(TD_JAIL_REPORT_FD, F_SETFD, FD_CLOEXEC) != 0) return TD_JAIL_FAILED;
     if (syscall(SYS_close_range, TD_JAIL_ITSELF_FD, ~0U, 0) != 0)
         for (int fd = TD_JAIL_ITSELF_FD; fd < 65536; fd++) close(fd);
-    signal(SIGPIPE, SIG_DFL);
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN); /* to write too large a file is an error then, and no death */
     umask(022);
     set_limits(n[3], n[4], n[5], n[6]);
     become(strtol(argv[2], NULL, 10));

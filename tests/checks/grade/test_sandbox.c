@@ -17,6 +17,7 @@ static const struct {
 } early[] = {
     {"FIRST { exit(0); }", TD_CHILD_ENDED, "exited with status 0"},
     {"FIRST { for (;;) pause(); }", TD_CHILD_TIMED_OUT, "0.2 s"},
+    {"volatile int n; FIRST { for (;;) n++; }", TD_CHILD_TIMED_OUT, "used its 1 s of processor time"},
     {"FIRST { *(volatile int *)8 = 1; }", TD_CHILD_CRASHED, "signal 11"},
     {"FIRST { write(3, \"\\1}\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\", 16); }", TD_CHILD_GARBLED, ""},
     {"static char m[64L << 30]; FIRST { memset(m, 1, sizeof m); }", TD_OUTCOMES, ""},
@@ -33,10 +34,11 @@ static void starts(const td_sandbox *sandbox, const char *folder, const char *te
     td_error err;
     td_said said;
     char all[2048];
+    limits.cpu_seconds = 1;
     snprintf(all, sizeof all, "%s%s\n%s", head, text, body);
     probe_build(&program, sandbox, folder, all);
     if (program.outcome == TD_BUILT) {
-        double limit = outcome == TD_CHILD_TIMED_OUT ? 0.2 : 10;
+        double limit = strcmp(why, "0.2 s") == 0 ? 0.2 : 10;
         cr_assert_eq(td_child_start(&child, sandbox, &limits, program.path, limit, &err), TD_OK, "%s", err.message);
         probe_call(child, 0, 4, 0, 0.3, NULL, &said);
         if (outcome != TD_OUTCOMES) {
@@ -114,7 +116,8 @@ static void has_limits(const td_sandbox *sandbox, const char *folder) {
     cr_expect_eq(shell(sandbox, folder, "echo mine >file && cat file && exit 7", said), 7);
     cr_expect_str_eq(said, "mine\n");
     memset(said, 0, sizeof said);
-    cr_expect_neq(shell(sandbox, folder, "dd if=/dev/null of=large seek=70000 bs=1024 count=0 2>&1", said), 0);
+    shell(sandbox, folder, "dd if=/dev/null of=large seek=70000 bs=1024 count=0 2>&1", said);
+    cr_expect(strstr(said, "File too large"), "%s", said);
 }
 
 static void sees_little(const td_sandbox *sandbox, const char *folder) {
@@ -154,12 +157,20 @@ static void in_tier(td_tier tier) {
     support_folder(folder);
     snprintf(inner, sizeof inner, "%s/work", folder);
     cr_assert_eq(mkdir(inner, 0700), 0);
-    for (size_t i = 0; tier != TD_TIER_NONE && i < sizeof early / sizeof early[0]; i++)
-        starts(&sandbox, folder, early[i].text, early[i].outcome, early[i].why);
     memory_is_its_own(&sandbox, folder);
     has_limits(&sandbox, inner);
     if (sandbox.fenced) sees_little(&sandbox, inner);
     leaves_nothing(&sandbox, inner);
+    support_folder_remove(folder);
+    probe_all_gone();
+}
+
+Test(grade_sandbox, what_is_done_before_main) {
+    char folder[64];
+    td_sandbox sandbox = probe_sandbox(TD_TIERS);
+    support_folder(folder);
+    for (size_t i = 0; i < sizeof early / sizeof early[0]; i++)
+        starts(&sandbox, folder, early[i].text, early[i].outcome, early[i].why);
     support_folder_remove(folder);
     probe_all_gone();
 }
