@@ -26,8 +26,8 @@ static const char *const by_block[] = {"no_alpha",
                                        "dQ_overwritten",
                                        "dK_overwritten",
                                        NULL};
-enum { OWN_BLOCKS = 4 };
-static const int64_t own_blocks[OWN_BLOCKS] = {16, 32, 64, 128};
+enum { OWN_BLOCKS = 5 };
+static const int64_t own_blocks[OWN_BLOCKS] = {1, 16, 32, 64, 128};
 
 /* Mistake number m of the operation, NULL past the last. */
 static const td_variant *mistake_at(td_op op, int m) {

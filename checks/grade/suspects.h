@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { TD_SUSPECTS = 128 };
+enum { TD_SUSPECTS = 192 };
 
 typedef struct td_suspect {
     const char *name, *text; /* "no_scale", "the scores are not scaled" */
