@@ -22,23 +22,25 @@ static double largest_of(const td_tensor *t, int64_t b, int64_t h, int64_t i) {
 }
 
 /* out = gate, made wide enough for the mistake's answer. In attention an element may be what is left where large terms
- * cancel: the largest of its row, whose terms are of the same size, stands for x. */
+ * cancel: for its sums, in backward for all, the largest of its row, whose terms are of the same size, stands for x. */
 static void widen(const td_problem *problem, const td_rounding *r, td_dtype stored, const td_tensor *wrong,
                   const double *gate, double *out) {
     const td_attention_problem *a = &problem->attention;
     int is_backward = problem->op == TD_OP_ATTENTION_BACKWARD, is_attention = td_op_is_attention(problem->op);
     double n = is_attention ? (double)(a->Tk + a->d) : (double)(problem->matrix.N + problem->matrix.K);
     if (is_backward) n += (double)(a->Tq * (a->Hq / a->Hkv));
-    double relative = td_gate_lambda() * sqrt(n) * td_unit_roundoff(r->arithmetic) + td_unit_roundoff(r->scores) +
-                      td_unit_roundoff(r->probs) + td_unit_roundoff(stored);
+    double summed = td_gate_lambda() * sqrt(n) * td_unit_roundoff(r->arithmetic);
+    double rounded = td_unit_roundoff(r->scores) + td_unit_roundoff(r->probs) + td_unit_roundoff(stored);
     const int64_t *size = wrong->size;
     for (int64_t b = 0; b < size[0]; b++)
         for (int64_t h = 0; h < size[1]; h++)
             for (int64_t i = 0; i < size[2]; i++) {
                 double largest = is_attention ? largest_of(wrong, b, h, i) : 0;
                 for (int64_t j = 0; j < size[3]; j++) {
-                    double x = fabs(td_get(wrong, b, h, i, j));
-                    *out++ = widening * fmax(*gate++, relative * fmax(largest, isfinite(x) ? x : 0));
+                    double own = fabs(td_get(wrong, b, h, i, j));
+                    if (!isfinite(own)) own = 0;
+                    double x = is_attention ? largest : own;
+                    *out++ = widening * fmax(*gate++, summed * x + rounded * (is_backward ? x : own));
                 }
             }
 }
