@@ -35,8 +35,8 @@ typedef struct td_said {
  * TD_OK with a child whose next message is that outcome. */
 td_status td_child_start(td_child **out, const td_sandbox *sandbox, const td_limits *limits, const char *program,
                          double limit, td_error *err);
-/* Send a CALL. `limit`: seconds until the call must be done, questions included. `largest`: bytes that a message of
- * this call may have. */
+/* Send a CALL. Between calls a child stands still, with all its threads. `limit`: seconds until the call must be done,
+ * questions included. `largest`: bytes that a message of this call may have. */
 td_status td_child_call(td_child *child, uint32_t what, const td_wire_buffer *request, double limit, size_t largest,
                         td_error *err);
 /* Answer a question: the status that the submission's call returns, then bytes. */

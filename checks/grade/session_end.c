@@ -86,7 +86,7 @@ void td_child_lost(td_child *child) {
 }
 
 const td_ended *td_child_end(td_child *child) {
-    end(child);
+    td_child_over(child, TD_CHILD_ENDED, "the grader ended it");
     return &child->ended;
 }
 

@@ -115,7 +115,9 @@ int td_child_describe(const void *address, char *out, int size) {
         const array *a = &arrays[i];
         const char *end = a->data + a->bytes;
         if (at < a->block || at >= a->block + a->pages + 2 * PAGE) continue;
-        if (at >= end)
+        if (at == end)
+            snprintf(out, (size_t)size, "right behind the end of %s", a->name);
+        else if (at > end)
             snprintf(out, (size_t)size, "%zu bytes behind the end of %s", (size_t)(at - end), a->name);
         else if (at < a->data)
             snprintf(out, (size_t)size, "%zu bytes before the start of %s", (size_t)(a->data - at), a->name);

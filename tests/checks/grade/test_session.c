@@ -11,7 +11,7 @@ typedef struct ending {
 } ending;
 
 static const ending endings[] = {
-    {WRITES_BEHIND, TD_CHILD_CRASHED, "a write 0 bytes behind the end of y", 1},
+    {WRITES_BEHIND, TD_CHILD_CRASHED, "a write right behind the end of y", 1},
     {READS_BEFORE, TD_CHILD_CRASHED, "a read 4 bytes before the start of x", 1},
     {WRITES_INPUT, TD_CHILD_CRASHED, "a write to byte 0 of x, which is an input", 1},
     {WRITES_NULL, TD_CHILD_CRASHED, "NULL", 1},
@@ -84,6 +84,8 @@ static void goes_well(const td_sandbox *sandbox, const td_program *program) {
     for (uint32_t what = OPENS; what <= OUTLIVES && sandbox->filtered; what++) fine(child, what, 1, 2, NULL);
     const td_ended *ended = td_child_end(child);
     cr_expect_gt(ended->resident_bytes, 0u);
+    probe_call(child, DOUBLES, 1, 0, 10, NULL, &said);
+    cr_expect_eq(said.outcome, TD_CHILD_ENDED);
     td_child_delete(child);
 }
 
@@ -133,6 +135,21 @@ static void in_tier(td_tier tier) {
     }
     says_more(&sandbox, &program, FAKES_DONE);
     says_more(&sandbox, &program, GOES_ON);
+    td_program_free(&program);
+    support_folder_remove(folder);
+    probe_all_gone();
+}
+
+/* As on a machine whose kernel, or whose build of Tandem, has none. */
+Test(grade_session, goes_well_without_a_filter) {
+    char folder[64];
+    td_program program;
+    td_sandbox sandbox = probe_sandbox(TD_TIER_NONE);
+    sandbox.filtered = 0;
+    support_folder(folder);
+    probe_build_file(&program, &sandbox, folder, "hostile.c");
+    cr_assert_eq(program.outcome, TD_BUILT, "%s", program.messages);
+    goes_well(&sandbox, &program);
     td_program_free(&program);
     support_folder_remove(folder);
     probe_all_gone();
