@@ -53,12 +53,13 @@ void td_submission_lacks(const char *path, const td_exercise *exercise, char *ou
         used += snprintf(out + used, (size_t)(size - used), "%s%s", p ? ", no " : "no ", exercise->part[p].file);
     if (!exercise) used = snprintf(out, (size_t)size, "no exercise's file is there");
     used += snprintf(out + used, (size_t)(size - used), n > 0 ? "; the folder holds " : "; the folder is empty");
+    int full = 0; /* a name takes 50 bytes at most, with its comma */
     for (int i = 0; i < n; i++) {
         char shown[48];
-        int dots = i > 0 && used > size - 80;
-        if (used < size - 60)
-            used += snprintf(out + used, (size_t)(size - used), "%s%s", i ? ", " : "",
-                             dots ? "…" : td_shown(entry[i]->d_name, shown, sizeof shown));
+        int room = used < size - 60;
+        td_shown(entry[i]->d_name, shown, sizeof shown);
+        if (!full) used += snprintf(out + used, (size_t)(size - used), "%s%s", i ? ", " : "", room ? shown : "…");
+        full = full || !room;
         free(entry[i]);
     }
     if (n >= 0) free(entry);

@@ -205,7 +205,7 @@ Test(command_grade, a_grader_that_is_killed) {
     snprintf(out, sizeof out, "OUT=%s/out", folder);
     pid_t pid = fork();
     if (pid == 0) {
-        freopen("/dev/null", "w", stdout);
+        if (!freopen("/dev/null", "w", stdout)) _exit(127);
         execl(program, program, "grade", submission, out, "LESSON=2", "TIER=none", "GPU=no", rubric, NULL);
         _exit(127);
     }

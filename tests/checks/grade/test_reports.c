@@ -17,16 +17,6 @@ static void leave(void) {
 }
 TestSuite(reports, .init = enter, .fini = leave);
 
-static char *printed(void) {
-    char *text;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    td_report_print(grade, out);
-    fclose(out);
-    cr_assert_eq(strlen(text), length);
-    return text;
-}
-
 static char *written(td_status (*report)(const td_grade *, const char *, td_error *), const char *name) {
     td_error err = {TD_OK, ""};
     cr_assert_eq(report(grade, support_path(folder, name), &err), TD_OK, "%s", err.message);
@@ -38,104 +28,6 @@ static char *written(td_status (*report)(const td_grade *, const char *, td_erro
 
 static void says(const char *text, const char *words) {
     cr_expect(strstr(text, words), "'%s' in:\n%s", words, text);
-}
-
-Test(reports, terminal_says_all_and_stays_tame) {
-    char *text = printed();
-    graded_is_tame(text);
-    says(text, "UNSANDBOXED: ");
-    says(text, "namespaces are forbidden here");
-    says(text, "seed 7, secret 8811");
-    says(text, "total: 35 of 80 points");
-    says(text, "  PASS              30/30   shapes: common shapes\n");
-    says(text, " 24 cases are right; worst err/tol 0.25, in case T16\n");
-    says(text, "  WRONG              0/30   ragged: lengths");
-    says(text, " wrong in 3 of 12 cases\n");
-    says(text, " case T17 d46:\n                            O[b 0,h 1,t 16,d 3]: got 0.5, want 0.25\n");
-    says(text, " ]]> <b>&\\x1b[2J \\xff\\xc2\\x9b ");
-    says(text, " mistake: the last block is left out if it is not full (tail_dropped)\n");
-    says(text, "  SKIPPED             0/0   kernels: ");
-    says(text, " no GPU # here\n");
-    says(text, "  PARTIAL            5/10   speed: ");
-    says(text, " 0.625 = peer's time / time\n");
-    says(text, " median 2 ms, the reference solution's 1.25 ms");
-    says(text, "  NOT RUN            0/10   fast: ");
-    says(text, " only once kernels passes\n");
-    says(text, "  | hello\\x07\n  | \\x1b]0;title\\xe2\\x80\\xae\n");
-    cr_expect_null(strstr(text, "leaderboard"));
-    cr_expect_null(strstr(text, "INCOMPLETE"));
-    free(text);
-}
-
-Test(reports, a_replay_line_is_what_a_shell_makes_the_same_words_of) {
-    char *text = printed(), *line = strstr(text, "build/tandem grade "), command[600], words[600];
-    cr_assert_not_null(line);
-    *strchr(line, '\n') = '\0';
-    support_write(support_path(folder, "line"), line, strlen(line));
-    snprintf(command, sizeof command, "cd %s && bash -c 'eval \"set -- $(cat line)\"; printf \"<%%s>\" \"$@\"'",
-             folder);
-    cr_assert_eq(support_shell(command, words, sizeof words), 0);
-    cr_expect_str_eq(words, "<build/tandem><grade><SUBMISSION=work/it's \x1b[31m\nhers><LESSON=3><CASE=ragged/T17 d46>"
-                            "<SEED=7><SECRET=8811>");
-    free(text);
-    strcpy(grade->submission, "it's $HOME `x` \\ *"); /* no control character: any shell */
-    text = printed(), line = strstr(text, "build/tandem grade ");
-    *strchr(line, '\n') = '\0';
-    support_write(support_path(folder, "line"), line, strlen(line));
-    snprintf(command, sizeof command, "cd %s && sh -c 'eval \"set -- $(cat line)\"; printf \"%%s\" \"$3\"'", folder);
-    cr_assert_eq(support_shell(command, words, sizeof words), 0);
-    cr_expect_str_eq(words, "SUBMISSION=it's $HOME `x` \\ *");
-    free(text);
-}
-
-Test(reports, unknown_is_said_only_of_what_was_held_against_suspects) {
-    graded_lesson(grade)->named = 0;
-    char *text = printed();
-    says(text, "mistake: unknown");
-    free(text);
-    graded_lesson(grade)->judged[0] = 0;
-    text = printed();
-    cr_expect_null(strstr(text, "mistake"));
-    free(text);
-}
-
-Test(reports, a_mistake_belongs_to_its_part) {
-    graded_lesson(grade)->suspect_part[0] = 1;
-    char *text = printed();
-    cr_expect_null(strstr(text, "tail_dropped"), "%s", text);
-    free(text);
-}
-
-Test(reports, a_skeleton_is_said_to_be_one) {
-    td_graded_lesson *l = graded_lesson(grade);
-    char *text = printed();
-    cr_expect_null(strstr(text, "is not written yet"));
-    free(text);
-    for (int i = 0; i < 2; i++) {
-        l->result[i] = (td_grade_result){.graded = TD_GRADED_WRONG, .cases = 1, .failed_cases = 1};
-        strcpy(l->result[i].message, "the function returned TD_UNSUPPORTED: not written yet");
-    }
-    l->result[3].graded = TD_GRADED_NOT_RUN;
-    text = printed();
-    says(text, "The exercise is not written yet");
-    free(text);
-}
-
-Test(reports, leader_and_build_and_incompleteness_are_said) {
-    td_graded_lesson *l = graded_lesson(grade);
-    l->leader = 1.375, strcpy(l->leader_name, "peer's time / time");
-    strcpy(l->build, "online_softmax.c:3: error: \x1b[1m\nnext line");
-    for (int i = 0; i < 200; i++) strcat(l->output, i < 199 ? "x\n" : "zzz");
-    grade->complete = 0, grade->sandbox = &graded_closed;
-    char *text = printed();
-    says(text, "leaderboard: 1.375 = peer's time / time");
-    says(text, "  the compiler said:\n  | online_softmax.c:3: error: \\x1b[1m\n  | next line\n");
-    says(text, "  | x\n  | …\n");
-    cr_expect_null(strstr(text, "zzz"));
-    says(text, "INCOMPLETE");
-    says(text, "sandbox: bubblewrap\n");
-    cr_expect_null(strstr(text, "UNSANDBOXED"));
-    free(text);
 }
 
 #ifdef TD_HAVE_JANSSON
@@ -280,40 +172,28 @@ Test(reports, csv_is_read_back) {
 }
 
 /* A report that cannot be written leaves the one before as it was. */
-Test(reports, are_whole_or_not_there) {
+static void is_whole_or_not_there(td_status (*report)(const td_grade *, const char *, td_error *)) {
     static const char before[] = "before";
-    td_status (*const all[])(const td_grade *, const char *, td_error *) = {
-#ifdef TD_HAVE_JANSSON
-        td_report_json,
-#endif
-        td_report_junit, td_report_tap, td_report_csv};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        td_error err = {TD_OK, ""};
-        cr_expect_eq(all[i](grade, support_path(folder, "none/results"), &err), TD_IO);
-        support_write(support_path(folder, "results"), before, sizeof before);
-        struct rlimit most = {1, RLIM_INFINITY};
-        signal(SIGXFSZ, SIG_IGN);
-        setrlimit(RLIMIT_FSIZE, &most);
-        cr_expect_eq(all[i](grade, support_path(folder, "results"), &err), TD_IO);
-        most.rlim_cur = RLIM_INFINITY;
-        setrlimit(RLIMIT_FSIZE, &most);
-        char *text = support_read(support_path(folder, "results"));
-        cr_expect_str_eq(text, before);
-        cr_expect_eq(support_entries(folder), 1);
-        free(text);
-    }
+    td_error err = {TD_OK, ""};
+    cr_expect_eq(report(grade, support_path(folder, "none/results"), &err), TD_IO);
+    support_write(support_path(folder, "results"), before, sizeof before);
+    struct rlimit most = {1, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &most);
+    cr_expect_eq(report(grade, support_path(folder, "results"), &err), TD_IO);
+    most.rlim_cur = RLIM_INFINITY;
+    setrlimit(RLIMIT_FSIZE, &most);
+    char *text = support_read(support_path(folder, "results"));
+    cr_expect_str_eq(text, before);
+    cr_expect_eq(support_entries(folder), 1);
+    free(text);
 }
 
-Test(reports, points_are_shown_sanely) {
-    td_graded_lesson *l = graded_lesson(grade);
-    l->points[3] = 10.0 / 3, grade->points = 30 + 10.0 / 3;
-    char *text = printed();
-    says(text, " 3.33/10   speed");
-    says(text, "total: 33.33 of 80");
-    free(text);
-    l->points[3] = NAN, grade->points = -1;
-    text = printed();
-    says(text, " 0/10   speed");
-    says(text, "total: 0 of 80");
-    free(text);
+Test(reports, are_whole_or_not_there) {
+    signal(SIGXFSZ, SIG_IGN);
+    is_whole_or_not_there(td_report_junit);
+    is_whole_or_not_there(td_report_tap);
+    is_whole_or_not_there(td_report_csv);
+#ifdef TD_HAVE_JANSSON
+    is_whole_or_not_there(td_report_json);
+#endif
 }
