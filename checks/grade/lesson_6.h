@@ -88,6 +88,8 @@ typedef struct td_drill_view {
     const td_drill_play *play; /* with the fault that ended the case; NULL: results stand in d->got */
     signed char seen[TD_DRILL_SEEN][TD_DRILL_STEPS][TD_RANKS][TD_DRILL_PARAMETERS];
 } td_drill_view;
+/* Fills in `seen` from d. */
+void td_drill_watch(td_drill_view *view);
 
 /* lesson_6_answers.c: a mistake, by its numbers in one variant or more, or by the fault that it leads to. */
 typedef struct td_drill_suspect {

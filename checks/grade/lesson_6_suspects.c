@@ -43,6 +43,12 @@ static void watch(const td_drill_data *d, int how, int step, int rank, signed ch
     }
 }
 
+void td_drill_watch(td_drill_view *v) {
+    for (int how = 0; how < TD_DRILL_SEEN; how++)
+        for (int step = 0; step < v->d->drill->steps; step++)
+            for (int r = 0; r < v->d->drill->ranks; r++) watch(v->d, how, step, r, v->seen[how][step][r]);
+}
+
 static int close_to(double got, td_told told, int ranks) {
     if (isnan(told.x) || isinf(told.x)) return isnan(told.x) ? isnan(got) : got == told.x;
     return fabs(got - told.x) <= (ranks + 4) * 0x1.01p-24 * told.terms;
@@ -93,9 +99,7 @@ static void look_at_others(td_suspects *s, const int fits[OTHERS], int failed) {
 void td_drill_judge(td_suspects *s, const td_drill_data *d, int failed, int structure, const td_drill_play *play) {
     static td_drill_view v; /* too large for a stack, and the grader is one thread */
     v.d = d, v.play = play;
-    for (int how = 0; how < TD_DRILL_SEEN; how++)
-        for (int step = 0; step < d->drill->steps; step++)
-            for (int r = 0; r < d->drill->ranks; r++) watch(d, how, step, r, v.seen[how][step][r]);
+    td_drill_watch(&v);
     td_suspects_case(s, failed);
     for (const td_drill_suspect *k = td_drill_suspects; k->name; k++) {
         int fits = !failed && !k->tell, differs = 0;
