@@ -2,10 +2,10 @@
 # check_grader.sh TANDEM [NAME…]: the grader graded. For each lesson its reference solution, its skeleton and the wrong
 # submissions of tests/mutants/submissions/lesson_N; then tests/cheats, in each tier that isolates and works here. NAME:
 # only these (lesson_3, cheats). Each folder says in `expected` what must come of it, a line each:
-#     loses: yes | no             fewer points than there are, or all of them
+#     loses: yes | no             a check fails and costs points, or none does (less speed is no failure)
 #     names: a b | unknown        the mistakes that may be named (one must be), or none; "unknown a": none, or a
 #     status: crashed|timed out   its verdict, one of these
-#     points: 0 | at most X
+#     points: 0 | at most X | all
 # Cheats try to leave a file /tmp/tandem-cheat*, to change /tmp/tandem-canary, and to leave processes behind.
 set -u
 tandem=$1
@@ -43,8 +43,9 @@ judge() {
             file = folder "/" submission "/expected"; fault = ""; lines = 0; rows++
             while ((getline line < file) > 0) {
                 lines++; value = line; sub(/^[a-z]*: */, "", value)
-                if (line ~ /^loses: yes$/) { if (points >= most) wrong("lost nothing") }
-                else if (line ~ /^loses: no$/) { if (points < most || most == 0) wrong("lost points") }
+                if (line ~ /^loses: yes$/) { if (points >= most || is == "pass") wrong("lost nothing") }
+                else if (line ~ /^loses: no$/) { if (is != "pass") wrong("lost points") }
+                else if (line ~ /^points: all$/) { if (points < most || most == 0) wrong("points") }
                 else if (line ~ /^names: ./) judge_names(value)
                 else if (line ~ /^status: ./) { if (index("|" value "|", "|" is "|") == 0) wrong("expected " value) }
                 else if (line ~ /^points: at most [0-9.]+$/) { sub(/at most /, "", value); if (points > value + 0) wrong("points") }
@@ -79,7 +80,7 @@ gather() {
     mkdir -p "$1"
     cp -r "tests/mutants/submissions/lesson_$2/." "$1" 2>/dev/null
     cp -r "$3/solution" "$1/the_solution"
-    echo 'loses: no' >"$1/the_solution/expected"
+    echo 'points: all' >"$1/the_solution/expected"
     mkdir "$1/the_skeleton"
     cp "$3"/*.c "$3"/*.cu "$1/the_skeleton" 2>/dev/null
     echo 'points: 0' >"$1/the_skeleton/expected"
