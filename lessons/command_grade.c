@@ -96,8 +96,8 @@ static td_status read_request(const td_arguments *arguments, grade_request *r, t
     if (td_argument_text(arguments, "case")[0]) o->only_case = td_argument_text(arguments, "case");
     if (td_argument_text(arguments, "rubric")[0]) o->rubric = td_argument_text(arguments, "rubric");
     r->out = td_argument_text(arguments, "out");
-    if ((s = td_folder_make(r->out, err)) || (s = read_gpu(arguments, &o->gpu, err))) return s;
-    return td_sandbox_find(&r->sandbox, (td_tier)tier, err);
+    if ((s = read_gpu(arguments, &o->gpu, err)) || (s = td_sandbox_find(&r->sandbox, (td_tier)tier, err))) return s;
+    return td_folder_make(r->out, err);
 }
 
 /* Each report whole or not at all; the first that cannot be written stops the grading. */
