@@ -84,6 +84,9 @@ emulator_child := $(patsubst %.c,$(BUILD)/grade/device/%.o,$(filter-out gpu/emu/
 device_child := $(BUILD)/grade/child/emulated.o $(if $(cuda_objects),$(BUILD)/grade/child/cuda.o)
 submission_emulated := $(patsubst -fsanitize=%,-Wp$(comma)-fsanitize=%,$(filter-out -Werror -fPIC -I%,$(emulate))) -Iinclude -Igpu
 submission_cuda := $(filter-out -Werror all-warnings -Xcompiler -fPIC% -I%,$(nvcc_flags)) -Xcompiler -iquote,gpu -Iinclude
+# A child's environment is empty: what LD_LIBRARY_PATH knows of the driver goes into the program.
+driver_home := $(firstword $(foreach d,$(subst :, ,$(LD_LIBRARY_PATH)),$(if $(wildcard $(d)/libcuda.so.1),$(d))))
+driver_rpath := $(if $(driver_home),-Xlinker --disable-new-dtags -Xlinker -rpath=$(driver_home))
 graded := $(child) $(kernel_headers) $(device_child) $(BUILD)/grade/flags $(BUILD)/grade/jail
 seccomp := $(shell $(PKG_CONFIG) --exists libseccomp 2>/dev/null && echo yes)
 
@@ -150,7 +153,7 @@ $(BUILD)/grade/flags: checks/build.mk $(BUILD)/flags
 	@mkdir -p $(@D)
 	@printf '%s\n' 'c_compiler $(shell command -v $(CC)) $(submission_c)' 'c_objects $(child_common)' 'c_link -static -lm' \
 		'cu_compiler $(shell command -v $(CXX)) $(submission_emulated)' 'cu_objects $(child_common) emulated.o' 'cu_link -static -lm' \
-		$(if $(cuda_objects),'cuda_compiler $(cuda_home)/bin/nvcc $(submission_cuda)' 'cuda_objects $(child_common) cuda.o' 'cuda_link -lm') >$@
+		$(if $(cuda_objects),'cuda_compiler $(cuda_home)/bin/nvcc $(submission_cuda)' 'cuda_objects $(child_common) cuda.o' 'cuda_link -lm $(driver_rpath)') >$@
 -include $(patsubst %.o,%.d,$(child) $(emulator_child) $(child_of_tests) $(call object,$(library) $(with_mpi) $(program)) $(test_objects) $(gpu_objects))
 
 ifeq ($(shell $(PKG_CONFIG) --exists criterion 2>/dev/null && echo yes),yes)
