@@ -2,6 +2,7 @@
 #include "../../../checks/grade/measure_cases.h"
 #include "../../../checks/grade/measure_judge.h"
 #include "asked.h"
+#include "whole.h"
 #include <math.h>
 
 enum { WAITS = 0, WAITS_LATE, NEVER_WAITS };
@@ -230,4 +231,9 @@ Test(grade_lesson_1, a_refusal_names_what_differs) {
     cr_expect_not(td_asked_compare.agrees(&q, &got, &want));
     strcpy(got.message, "T differs");
     cr_expect(td_asked_compare.agrees(&q, &got, &want));
+}
+
+/* The whole of it is graded by make check-grader. */
+Test(grade_lesson_1, solution_and_skeleton) {
+    whole_solution_and_skeleton(1, "lessons/01_measure/exercise", (const char *[]){"together", "refusal", NULL});
 }

@@ -2,6 +2,7 @@
 #include "../../../checks/grade/roofline_cases.h"
 #include "../../../include/tandem/exercise/roofline.h"
 #include "asked.h"
+#include "whole.h"
 #include <math.h>
 
 static int64_t count(const td_asked *asked, td_roofline_question question) {
@@ -104,4 +105,9 @@ Test(grade_lesson_2, what_is_not_written_is_no_suspect) {
     cr_expect_eq(result.graded, TD_GRADED_WRONG);
     cr_expect_str_eq(result.message, "exercise_gemm_flops is not written yet");
     cr_expect_eq(suspects.cases, 0);
+}
+
+/* The whole of it is graded by make check-grader. */
+Test(grade_lesson_2, solution_and_skeleton) {
+    whole_solution_and_skeleton(2, "lessons/02_roofline/exercise", (const char *[]){"masks", "floor", NULL});
 }

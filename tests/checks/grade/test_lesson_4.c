@@ -1,7 +1,6 @@
 /* Exercise 4: kernels on the emulator, in a child. What it finds reaches the report in words. */
 #include "../../../checks/grade/attention.h"
-#include "../../../checks/grade/grade.h"
-#include "probe.h"
+#include "whole.h"
 #include <math.h>
 
 static const td_attention_task task = {TD_OP_ATTENTION_FORWARD, 0, {TD_F32, TD_F32, TD_F32, 4}, 0, 20};
@@ -65,26 +64,16 @@ Test(grade_lesson_4, faults_in_words) {
     support_folder_remove(folder);
 }
 
-static td_grade *grade(const char *submission, int lesson, const char *only) {
-    td_sandbox sandbox = probe_sandbox(TD_TIERS);
-    td_grade_options options = {
-        .submission = submission, .lesson = lesson, .seed = 3, .secret = 4, .only_case = only, .seconds = 120};
-    td_grade *record;
-    td_error err;
-    cr_assert_eq(td_grade_submission(&record, &options, &sandbox, &err), TD_OK, "%s", err.message);
-    return record;
-}
-
 /* The whole of it is graded by make check-grader. */
 Test(grade_lesson_4, solution_and_skeleton) {
-    td_grade *record = grade("lessons/04_flash_forward/exercise/solution", 4, "masks");
+    td_grade *record = whole_graded("lessons/04_flash_forward/exercise/solution", 4, "masks");
     const td_graded_lesson *lesson = &record->lesson[0];
     for (int i = 0; i < lesson->rubric.n; i++)
         cr_expect_eq(lesson->result[i].graded,
                      strcmp(lesson->rubric.line[i].name, "masks") ? TD_GRADED_SKIPPED : TD_GRADED_PASS, "%s: %s",
                      lesson->rubric.line[i].name, lesson->result[i].message);
     free(record);
-    record = grade("lessons/04_flash_forward/exercise", 4, NULL);
+    record = whole_graded("lessons/04_flash_forward/exercise", 4, NULL);
     lesson = &record->lesson[0];
     cr_expect_eq(record->points, 0);
     for (int i = 0; i < lesson->rubric.n; i++)
@@ -96,7 +85,7 @@ Test(grade_lesson_4, solution_and_skeleton) {
 }
 
 Test(grade_lesson_4, kernels_of_lesson_5) {
-    td_grade *record = grade("lessons/05_flash_backward/exercise/solution", 5, "cuda_masks");
+    td_grade *record = whole_graded("lessons/05_flash_backward/exercise/solution", 5, "cuda_masks");
     const td_graded_lesson *lesson = &record->lesson[0];
     for (int i = 0; i < lesson->rubric.n; i++)
         cr_expect_eq(lesson->result[i].graded,
