@@ -14,10 +14,10 @@ static void reduce_all(const td_ranks_world *w, td_ranks_op *op, int64_t bytes) 
     const td_reduce reduce = (td_reduce)op->asked.reduce;
     memcpy(op->result, op->data[0], (size_t)bytes);
     for (int r = 1; r < w->ranks; r++) {
-        float *sum = (float *)op->result;
-        double *wide = (double *)op->result;
-        const float *x = (const float *)op->data[r];
-        const double *wide_x = (const double *)op->data[r];
+        float *sum = op->result;
+        double *wide = op->result;
+        const float *x = op->data[r];
+        const double *wide_x = op->data[r];
         if (op->asked.dtype == TD_F32)
             for (int64_t k = 0; k < bytes / 4; k++) sum[k] = add_f32(sum[k], x[k], reduce);
         else
@@ -46,7 +46,7 @@ td_status td_ranks_carry_out(td_ranks_world *w, td_ranks_op *op, td_error *err) 
         memcpy(op->result, op->data[a->root], (size_t)bytes);
     else if (a->what == TD_ALL_GATHER)
         for (int r = 0; bytes && r < w->ranks; r++)
-            memcpy(op->result + r * (bytes / w->ranks), op->data[r], (size_t)(bytes / w->ranks));
+            memcpy((char *)op->result + r * (bytes / w->ranks), op->data[r], (size_t)(bytes / w->ranks));
     else if (bytes && a->what != TD_BROADCAST)
         reduce_all(w, op, bytes);
     for (int r = 0; r < w->ranks; r++) {

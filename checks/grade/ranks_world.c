@@ -80,7 +80,7 @@ static void give(td_ranks_world *w, int rank, td_ranks_op *op, int64_t at) {
     const int64_t piece = bytes - at < TD_RANKS_PIECE ? bytes - at : TD_RANKS_PIECE;
     const int64_t part = op->asked.what == TD_REDUCE_SCATTER ? rank * bytes : 0;
     a->ready = 1, a->status = TD_OK, a->bytes.bytes = 0;
-    td_wire_put(&a->bytes, op->result + part + at, (size_t)piece);
+    td_wire_put(&a->bytes, (char *)op->result + part + at, (size_t)piece);
     if (at + piece == bytes) op->fetched |= 1u << rank;
     if (op->fetched == (1u << w->ranks) - 1) {
         w->held -= op->asked.what == TD_REDUCE_SCATTER ? bytes * w->ranks : bytes;
@@ -114,7 +114,7 @@ static td_status take_piece(td_ranks_world *w, int rank, int number, td_wire_rea
     if (piece > bytes - op->have[rank] || (piece == 0 && bytes > op->have[rank]))
         return td_ranks_wrong(w, TD_RANKS_ILLEGAL, rank, "rank %d sent data that is not that of %s", rank,
                               words(&op->asked));
-    if (piece) memcpy(op->data[rank] + op->have[rank], question->at, (size_t)piece);
+    if (piece) memcpy((char *)op->data[rank] + op->have[rank], question->at, (size_t)piece);
     op->have[rank] += piece;
     w->answer[rank].ready = 1, w->answer[rank].status = TD_OK, w->answer[rank].bytes.bytes = 0;
     return op->have[rank] == bytes ? has_started(w, rank, number, err) : TD_OK;

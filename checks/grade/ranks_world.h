@@ -28,7 +28,7 @@ typedef struct td_ranks_op {
     td_ask_start asked; /* by the rank that came first */
     int first;
     unsigned announced, started, awaited, fetched; /* a bit a rank */
-    char *data[TD_RANKS], *result;
+    void *data[TD_RANKS], *result;                 /* of each rank until all have come; from then on */
     int64_t have[TD_RANKS];
     double ready, begin, end;
 } td_ranks_op;
