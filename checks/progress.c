@@ -1,17 +1,11 @@
 /* The bar appears only once the work has taken a second, so that quick work leaves the terminal alone. */
 #include "progress.h"
+#include "../cpu_ref/clock.h"
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void td_progress_start(td_progress *progress, const char *label, long total) {
-    *progress = (td_progress){.label = label, .total = total < 1 ? 1 : total, .started = seconds()};
+    *progress = (td_progress){.label = label, .total = total < 1 ? 1 : total, .started = td_now()};
     progress->printed = progress->started;
 }
 
@@ -31,7 +25,7 @@ static void print(td_progress *progress, double now) {
 
 void td_progress_step(td_progress *progress, long by) {
     progress->done += by;
-    double now = seconds();
+    double now = td_now();
     if (now - progress->started < 1.0 || now - progress->printed < 0.1 || !isatty(STDERR_FILENO)) return;
     progress->printed = now;
     print(progress, now);

@@ -84,8 +84,6 @@ int td_grade_wanted(const td_grade_run *run, const td_grade_check *check, const 
 uint64_t td_grade_seed(const td_grade_run *run, const td_grade_check *check, const char *case_name, int secret);
 /* The reference solution's program for this part, built at the first call. */
 td_status td_grade_peer(td_grade_run *run, int part, const td_program **peer, td_error *err);
-/* Seconds of CLOCK_MONOTONIC. */
-double td_grade_now(void);
 /* Seconds that a call may last which is given `seconds`: no more than are left for all of it. */
 double td_grade_limit(const td_grade_run *run, double seconds);
 /* The limits under which a part's program runs: kernels need other address space than C does. */

@@ -1,5 +1,6 @@
 /* A submission graded: built, then check by check in the rubric's order, the record passed on after each. */
 #include "grade.h"
+#include "../../cpu_ref/clock.h"
 #include "../file.h"
 #include "../memory.h"
 #include "../text.h"
@@ -24,7 +25,7 @@ typedef struct grading {
 static void add_up(grading *g) {
     td_grade *grade = g->grade;
     grade->points = grade->most = 0;
-    grade->seconds = td_grade_now() - g->begun;
+    grade->seconds = td_now() - g->begun;
     for (int l = 0; l < grade->lessons; l++)
         for (int i = 0; i < grade->lesson[l].rubric.n; i++) {
             grade->points += grade->lesson[l].points[i];
@@ -211,7 +212,7 @@ td_status td_grade_submission(td_grade **out, const td_grade_options *options, c
     if (!g || !grade) s = td_fail(err, TD_NO_MEMORY, "no memory for the record of a grading");
     if (s == TD_OK) {
         *g = (grading){.grade = grade, .options = options, .sandbox = sandbox, .allocator = td_plain_allocator()};
-        g->begun = td_grade_now();
+        g->begun = td_now();
         g->deadline = g->begun + options->seconds;
         snprintf(grade->submission, sizeof grade->submission, "%s", options->submission);
         grade->sandbox = sandbox, grade->seed = options->seed, grade->secret = options->secret;

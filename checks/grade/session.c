@@ -33,7 +33,7 @@ td_status td_child_start(td_child **out, const td_sandbox *sandbox, const td_lim
     }
     fcntl(child->process.output, F_SETFL, O_NONBLOCK);
     child->limit = limit;
-    child->began = td_session_now(), child->deadline = child->began + limit;
+    child->began = td_now(), child->deadline = child->began + limit;
     child->waited_for = 1;
     status = next(&child, 1, &which, err);
     child->greeted = 1, child->waited_for = 0;
@@ -66,7 +66,7 @@ static void send_all(td_child *child, const td_wire_head *head, const void *firs
             left += part[i].iov_len;
         }
         if (!left) return;
-        double seconds = child->deadline - td_session_now();
+        double seconds = child->deadline - td_now();
         struct pollfd look[2] = {{child->fd, POLLOUT, 0}, {child->process.output, POLLIN, 0}};
         if (seconds <= 0) {
             td_child_over(child, TD_CHILD_TIMED_OUT, "it did not read what it was sent within %.3g s", child->limit);
@@ -88,7 +88,7 @@ td_status td_child_call(td_child *child, uint32_t what, const td_wire_buffer *re
     /* Threads of ours that still spin after a parallel region would take its processors away. */
     omp_pause_resource_all(omp_pause_soft);
     td_child_sleep(child, 0);
-    child->began = td_session_now(), child->deadline = child->began + limit;
+    child->began = td_now(), child->deadline = child->began + limit;
     send_all(child, &head, NULL, 0, request);
     return TD_OK;
 }
@@ -104,7 +104,7 @@ td_status td_child_answer(td_child *child, td_status status, const td_wire_buffe
 
 static void look_at_memory(td_child *child) {
     size_t most = child->limits.resident_bytes;
-    double now = td_session_now();
+    double now = td_now();
     if (!most || now < child->looked + LOOK_MS / 1000.0) return;
     child->looked = now;
     if (td_sandbox_resident(&child->process) > most)
@@ -120,7 +120,7 @@ static int settled(td_child *child) {
     else if (td_child_hear_some(child))
         return 1;
     if (child->fd < 0) return 1;
-    if (td_session_now() >= child->deadline)
+    if (td_now() >= child->deadline)
         td_child_over(child, TD_CHILD_TIMED_OUT, "it was not done after %.3g s", child->limit);
     else
         look_at_memory(child);
@@ -132,7 +132,7 @@ static td_status next(td_child *const *children, int n, int *which, td_error *er
     if (!look) return td_fail(err, TD_NO_MEMORY, "no memory to wait for %d children", n);
     for (;;) {
         int looks = 0;
-        double wait = LOOK_MS / 1000.0, now = td_session_now();
+        double wait = LOOK_MS / 1000.0, now = td_now();
         for (int i = 0; i < n; i++) {
             td_child *c = children[i];
             if (!c->waited_for) continue;
@@ -156,7 +156,7 @@ td_status td_children_next(td_child *const *children, int n, int *which, td_said
     td_status status = next(children, n, which, err);
     if (status) return status;
     td_child *child = children[*which];
-    *said = (td_said){.outcome = child->outcome, .seconds = td_session_now() - child->began};
+    *said = (td_said){.outcome = child->outcome, .seconds = td_now() - child->began};
     child->waited_for = 0;
     if (child->outcome) {
         snprintf(said->why, sizeof said->why, "%s", child->why);

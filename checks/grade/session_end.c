@@ -5,19 +5,12 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 const char *td_outcome_name(td_outcome outcome) {
     static const char *const names[] = {"fine",          "crashed",   "ended",   "timed out",
                                         "out of memory", "forbidden", "flooded", "no message"};
     return (unsigned)outcome < TD_OUTCOMES ? names[outcome] : "?";
-}
-
-double td_session_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 void td_child_drain(td_child *child) {
@@ -61,8 +54,8 @@ void td_child_over(td_child *child, td_outcome outcome, const char *format, ...)
 
 /* It is given a moment to end by itself, so that the reason is its own. */
 static int ends_itself(const td_child *child, double seconds) {
-    for (double until = td_session_now() + seconds; !td_sandbox_over(&child->process); poll(NULL, 0, 1))
-        if (td_session_now() >= until) return 0;
+    for (double until = td_now() + seconds; !td_sandbox_over(&child->process); poll(NULL, 0, 1))
+        if (td_now() >= until) return 0;
     return 1;
 }
 

@@ -2,6 +2,7 @@
 #ifndef TANDEM_GRADE_SESSION_STATE_H
 #define TANDEM_GRADE_SESSION_STATE_H
 
+#include "../../cpu_ref/clock.h"
 #include "session.h"
 
 enum {
@@ -34,7 +35,6 @@ struct td_child {
     size_t prints; /* all of it, kept or not */
 };
 
-double td_session_now(void);
 /* It is over: ended, and this is why. The first reason stays. */
 void td_child_over(td_child *child, td_outcome outcome, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Its connection is closed: how did it end? */

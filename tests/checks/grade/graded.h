@@ -3,6 +3,7 @@
 #define TANDEM_TESTS_GRADED_H
 
 #include "../../../checks/grade/grade.h"
+#include "../../../cpu_ref/clock.h"
 #include "../../support.h"
 #include <math.h>
 

@@ -5,7 +5,7 @@ static td_grade_run run;
 static const td_grade_check *const checks = graded_checks;
 
 static void enter(void) {
-    run = (td_grade_run){.exercise = &graded_exercise, .deadline = td_grade_now() + 1000};
+    run = (td_grade_run){.exercise = &graded_exercise, .deadline = td_now() + 1000};
 }
 TestSuite(grade_common, .init = enter);
 

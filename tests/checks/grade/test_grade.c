@@ -24,7 +24,7 @@ static td_suspects suspects[2];
 
 static void enter(void) {
     lesson = (td_graded_lesson){.exercise = &exercise, .rubric = graded_rubric()};
-    run = (td_grade_run){.exercise = &exercise, .deadline = td_grade_now() + 1000};
+    run = (td_grade_run){.exercise = &exercise, .deadline = td_now() + 1000};
     run.program[0].messages = run.program[1].messages = "what it said";
     fault[0] = fault[1] = (td_error){TD_OK, ""};
     suspects[0] = suspects[1] = (td_suspects){0};
@@ -132,7 +132,7 @@ Test(grade, what_was_not_built_is_not_run) {
 
 Test(grade, time_that_is_up_takes_no_points_that_were_earned) {
     comes_to(0, TD_GRADED_PASS, 30, 30, "");
-    run.deadline = td_grade_now() - 1;
+    run.deadline = td_now() - 1;
     comes_to(1, TD_GRADED_TIMED_OUT, 0, 30, "not begun");
     cr_expect_eq(found_runs, 1);
     cr_expect_eq(lesson.points[0], 30);
