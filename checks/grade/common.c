@@ -62,10 +62,9 @@ td_limits td_grade_limits(const td_grade_run *run, int part) {
     const size_t emulator_bytes = (size_t)8 << 30; /* its tables, and its threads' stacks: nearly all stays unused */
     td_limits limits = run->limits;
     limits.gpu = run->program[part].gpu;
-    if (limits.gpu)
-        limits.address_bytes = 0;
-    else if (limits.address_bytes && strstr(run->exercise->part[part].file, ".cu"))
-        limits.address_bytes += emulator_bytes;
+    if (!strstr(run->exercise->part[part].file, ".cu")) return limits;
+    limits.resident_bytes = limits.address_bytes; /* a watchdog takes that limit's place */
+    limits.address_bytes = limits.gpu || !limits.address_bytes ? 0 : limits.address_bytes + emulator_bytes;
     return limits;
 }
 

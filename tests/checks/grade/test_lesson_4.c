@@ -93,3 +93,18 @@ Test(grade_lesson_4, kernels_of_lesson_5) {
                      lesson->rubric.line[i].name, lesson->result[i].message);
     free(record);
 }
+
+Test(grade_lesson_4, limits_of_kernels) {
+    td_exercise exercise = {.part = {{"flash_backward.c", "c"}, {"flash_backward.cu", "cu"}}, .parts = 2};
+    td_grade_run run = {.exercise = &exercise};
+    const size_t most = (run.limits = td_limits_of_child()).address_bytes;
+    cr_assert_gt(most, 0);
+    td_limits c = td_grade_limits(&run, 0), emulated = td_grade_limits(&run, 1);
+    cr_expect_eq(c.address_bytes, most);
+    cr_expect_eq(c.resident_bytes, run.limits.resident_bytes);
+    cr_expect_gt(emulated.address_bytes, most, "room for what the emulator maps");
+    cr_expect_eq(emulated.resident_bytes, most, "and no more to be used");
+    run.program[1].gpu = 1;
+    td_limits gpu = td_grade_limits(&run, 1);
+    cr_expect(gpu.gpu && gpu.address_bytes == 0 && gpu.resident_bytes == most);
+}
