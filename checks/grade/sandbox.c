@@ -94,7 +94,7 @@ td_status td_sandbox_find(td_sandbox *out, td_tier wanted, td_error *err) {
 static size_t bytes_of(const td_process *process, const char *format) {
     char path[64], line[256];
     unsigned long long kib = 0;
-    if (process->inner <= 0 || td_process_gone(process->handle, 0)) return 0;
+    if (process->inner <= 0 || (process->handle >= 0 && td_process_gone(process->handle, 0))) return 0;
     snprintf(path, sizeof path, "/proc/%d/status", (int)process->inner);
     FILE *in = fopen(path, "r");
     if (!in) return 0;
@@ -116,7 +116,10 @@ int td_sandbox_over(const td_process *process) {
 }
 
 void td_sandbox_signal(const td_process *process, int number) {
-    if (process->handle >= 0) syscall(SYS_pidfd_send_signal, process->handle, number, NULL, 0);
+    if (process->handle >= 0)
+        syscall(SYS_pidfd_send_signal, process->handle, number, NULL, 0);
+    else if (process->inner > 0 && process->inner == process->pid)
+        kill(process->pid, number);
 }
 
 /* From the inside out, so that each parent can still say how its child ended. A namespace is empty once its first

@@ -48,7 +48,7 @@ td_limits td_limits_of_child(void), td_limits_of_compiler(void);
 typedef struct td_process {
     pid_t pid, inner;
     int output;   /* its standard output and errors, one pipe; whoever started it reads and closes this */
-    int handle;   /* pidfd of inner: it cannot come to mean another process */
+    int handle;   /* pidfd of inner: it cannot come to mean another process; −1: this kernel has none */
     int init;     /* pidfd of its namespace's first process; −1: it has none of its own */
     int uid_lock; /* holds its uid for it alone; −1: it runs under the caller's */
     uid_t uid;

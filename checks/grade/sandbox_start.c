@@ -133,7 +133,8 @@ static td_status shake_hands(int report, td_process *process, int namespaced, td
     struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
     if (n != 1 || text[0] != 'R' || !head || head->cmsg_type != SCM_CREDENTIALS) {
         char printed[120] = "";
-        if (n <= 0) {
+        struct pollfd words = {process->output, POLLIN, 0};
+        if (n <= 0 && poll(&words, 1, 100) > 0) {
             ssize_t got = read(process->output, printed, sizeof printed - 1);
             printed[got > 0 ? got : 0] = '\0';
             printed[strcspn(printed, "\n")] = '\0';
@@ -145,7 +146,8 @@ static td_status shake_hands(int report, td_process *process, int namespaced, td
     process->inner = from.pid;
     process->handle = td_process_handle(from.pid);
     process->init = namespaced ? td_process_handle(parent_of(from.pid)) : -1;
-    if (process->handle < 0 || (namespaced && process->init < 0))
+    /* Without a handle its number will do, as long as it is our own child: that is not given away before we wait. */
+    if ((process->handle < 0 || process->init < 0) && namespaced)
         return td_fail(err, TD_INTERNAL, "the sandbox does not start: its process is not to be found");
     if (process->uid_lock >= 0 && from.uid != process->uid)
         return td_fail(err, TD_INTERNAL, "the sandbox does not start: it kept its uid");
