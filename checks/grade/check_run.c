@@ -30,10 +30,9 @@ static void set(td_grade_result *r, td_graded graded, const char *format, ...) {
     va_end(args);
 }
 
-static int is_named(const td_grade_run *run, const td_grade_check *check) {
-    size_t length = strlen(check->name);
-    if (!run->only_case) return 1;
-    return !strncmp(run->only_case, check->name, length) && (!run->only_case[length] || run->only_case[length] == '/');
+int td_check_is_named(const char *only_case, const char *check) {
+    size_t length = strlen(check);
+    return !strncmp(only_case, check, length) && (!only_case[length] || only_case[length] == '/');
 }
 
 /* The first line that says "error", which is the one to mend first; all that the compiler said is in the record once.
@@ -50,7 +49,7 @@ static int may_run(const td_grade_run *run, const td_graded_lesson *lesson, int 
                    const td_error *fault, td_grade_result *r) {
     const td_program *program = &run->program[check->part];
     int blocking = check->after_correct && !run->only_case ? stands_in_the_way(lesson, i, check) : -1;
-    if (!is_named(run, check))
+    if (run->only_case && !td_check_is_named(run->only_case, check->name))
         set(r, TD_GRADED_SKIPPED, "CASE names another check");
     else if (check->after_correct == 2 && !run->limits.gpu)
         set(r, TD_GRADED_SKIPPED, "it is asked on a GPU alone: emulated time means nothing");
@@ -68,13 +67,14 @@ static int may_run(const td_grade_run *run, const td_graded_lesson *lesson, int 
 }
 
 /* What was not judged is not right: a check whose every case was left out says why, and earns nothing. */
-static void doubt(const td_grade_run *run, td_grade_result *r) {
+static void doubt(td_grade_run *run, td_grade_result *r) {
     if (!is_correct(r->graded) || r->graded == TD_GRADED_SKIPPED) return;
     if (!(td_grade_limit(run, INFINITY) > 0))
         set(r, TD_GRADED_TIMED_OUT, "the time for all checks together was used up after %d cases", r->cases);
-    else if (!r->cases && run->only_case)
+    else if (!r->cases && run->only_case) {
         set(r, TD_GRADED_SKIPPED, "it has no case of that name");
-    else if (!r->cases && run->public_only)
+        run->no_such_case = 1;
+    } else if (!r->cases && run->public_only)
         set(r, TD_GRADED_SKIPPED, "all its cases are secret");
     else if (!r->cases)
         set(r, TD_GRADED_HARNESS, "the check judged no case");

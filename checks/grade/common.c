@@ -2,7 +2,7 @@
 #include "../../cpu_ref/clock.h"
 #include "../file.h"
 #include "../text.h"
-#include "exercise.h"
+#include "check_run.h"
 #include "tandem/philox.h"
 #include <math.h>
 #include <string.h>
@@ -21,10 +21,8 @@ int td_grade_wanted(const td_grade_run *run, const td_grade_check *check, const 
     if (secret && run->public_only) return 0;
     if (!(td_grade_limit(run, INFINITY) > 0)) return 0;
     if (!run->only_case) return 1;
-    size_t length = strlen(check->name);
-    if (strncmp(run->only_case, check->name, length) != 0) return 0;
-    const char *rest = run->only_case + length;
-    return !*rest || (*rest == '/' && !strcmp(rest + 1, case_name));
+    const char *slash = strchr(run->only_case, '/');
+    return td_check_is_named(run->only_case, check->name) && (!slash || !strcmp(slash + 1, case_name));
 }
 
 /* FNV-1a, whose words need no length: the 0 that ends a name is part of it. */

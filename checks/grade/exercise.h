@@ -53,6 +53,7 @@ typedef struct td_grade_run {
     double deadline;       /* CLOCK_MONOTONIC: then no case is begun any more (td_grade_wanted), no call lasts longer */
     td_suspects suspects;
     char output[2048]; /* what the submission printed, the first of it */
+    int no_such_case;  /* CASE= named a check that had none of that name */
 } td_grade_run;
 
 typedef struct td_grade_check {

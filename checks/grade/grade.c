@@ -19,6 +19,7 @@ typedef struct grading {
     td_scratch scratch;
     char folder[8][4096]; /* of each lesson */
     double begun, deadline;
+    int no_such_case;
 } grading;
 
 /* What has been earned, of what was asked for. Rounding never earns more than a line is worth. */
@@ -56,12 +57,10 @@ static td_status open_lesson(grading *g, const td_exercise *exercise, const char
     return TD_OK;
 }
 
-/* Does CASE= name a check that one of the lessons has? */
 static int names_a_check(const td_grade *grade, const char *only_case) {
-    size_t length = strcspn(only_case, "/");
     for (int l = 0; l < grade->lessons; l++)
         for (const td_grade_check *c = grade->lesson[l].exercise->checks; c->name; c++)
-            if (strlen(c->name) == length && !strncmp(c->name, only_case, length)) return 1;
+            if (td_check_is_named(only_case, c->name)) return 1;
     return 0;
 }
 
@@ -83,7 +82,7 @@ static td_status find_lessons(grading *g, const char *submission, td_error *err)
     if (!known) return td_fail(err, TD_BAD_PARAM, "LESSON=%d: there is no exercise of that number", o->lesson);
     if (!g->grade->lessons) td_submission_lacks(submission, NULL, g->grade->note, (int)sizeof g->grade->note);
     if (!o->only_case || !g->grade->lessons) return TD_OK;
-    g->grade->only_case = 1;
+    snprintf(g->grade->only_case, sizeof g->grade->only_case, "%s", o->only_case);
     if (!names_a_check(g->grade, o->only_case))
         return td_fail(err, TD_BAD_PARAM, "CASE=%s: must be check/case or a check; there is no such check",
                        td_shown(o->only_case, shown, sizeof shown));
@@ -175,6 +174,7 @@ static td_status grade_lesson(grading *g, int number, td_grade_run *run, td_susp
         g->grade->complete = number + 1 == g->grade->lessons && lesson->done == lesson->rubric.n;
         s = tell(g, err);
     }
+    g->no_such_case = g->no_such_case || run->no_such_case;
     for (int p = 0; p < e->parts; p++) td_program_free(&run->program[p]), td_program_free(&run->peer[p]);
     return s;
 }
@@ -186,13 +186,10 @@ static td_status grade_all(grading *g, td_error *err) {
     g->grade->complete = !g->grade->lessons;
     if (s == TD_OK) s = tell(g, err);
     for (int l = 0; s == TD_OK && l < g->grade->lessons; l++) s = grade_lesson(g, l, run, suspects, err);
-    int cases = 0, built = 1;
+    int cases = 0;
     for (int l = 0; l < g->grade->lessons; l++)
-        for (int i = 0; i < g->grade->lesson[l].rubric.n; i++) {
-            cases += g->grade->lesson[l].result[i].cases;
-            built = built && g->grade->lesson[l].result[i].graded != TD_GRADED_BUILD_FAILED;
-        }
-    if (s == TD_OK && g->options->only_case && built && !cases && g->grade->lessons)
+        for (int i = 0; i < g->grade->lesson[l].rubric.n; i++) cases += g->grade->lesson[l].result[i].cases;
+    if (s == TD_OK && !cases && g->no_such_case)
         s = td_fail(err, TD_BAD_PARAM, "CASE: the check has no case of that name; CASE=check runs all that it has");
     free(run);
     free(suspects);

@@ -31,9 +31,9 @@ typedef struct td_grade {
     int lessons;
     td_graded_lesson lesson[8];
     double points, most, seconds;
-    int complete;   /* every check has its result */
-    int only_case;  /* one case or check alone: the others are SKIPPED */
-    char note[600]; /* of the whole: no exercise's file is there, one case alone was run; "" */
+    int complete;        /* every check has its result */
+    char only_case[128]; /* one case or check alone: the others are SKIPPED; "" */
+    char note[600];      /* of the whole: no exercise's file is there, one case alone was run; "" */
 } td_grade;
 
 typedef struct td_grade_options {

@@ -1,5 +1,6 @@
 /* The report on a terminal. */
 #include "../text.h"
+#include "check_run.h"
 #include "report.h"
 #include <string.h>
 
@@ -41,7 +42,7 @@ static void print_lesson(const td_grade *grade, int l, FILE *out) {
     int unwritten = is_not_written(lesson);
     if (unwritten) fprintf(out, "  The exercise is not written yet: the skeleton came back as it was handed out.\n");
     for (int i = 0; i < lesson->rubric.n; i++)
-        if (!grade->only_case || lesson->result[i].graded != TD_GRADED_SKIPPED)
+        if (!grade->only_case[0] || td_check_is_named(grade->only_case, lesson->rubric.line[i].name))
             print_check(grade, l, i, !unwritten, out);
     td_report_heard(lesson, out);
     if (lesson->leader > 0) fprintf(out, "  leaderboard: %.4g = %s\n", lesson->leader, lesson->leader_name);

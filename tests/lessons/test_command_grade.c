@@ -167,11 +167,12 @@ Test(command_grade, bad_parameters_are_named) {
     static const struct {
         const char *argument, *said;
         int status;
-    } all[] = {{"CASE=none/x", "CASE=none/x: must be", 2}, {"SEED=-1", "seed=-1: must be", 2},
-               {"SECRET=x", "SECRET=x: must be", 2},       {"SECONDS=0", "SECONDS=0: must be", 2},
-               {"TIER=best2", "TIER=best2: must be", 2},   {"PUBLIC=maybe", "PUBLIC=maybe: must be", 2},
-               {"GPU=often", "GPU=often: must be", 2},     {"RUBRIC=/none", "/none: cannot be read", 2},
-               {"lesson=3", "lesson: given twice", 2},     {"WHAT=1", "'WHAT=1': no such option", 2}};
+    } all[] = {{"CASE=none/x", "CASE=none/x: must be", 2},   {"CASE=roof/x", "CASE: the check has no case", 2},
+               {"SEED=-1", "seed=-1: must be", 2},           {"SECRET=x", "SECRET=x: must be", 2},
+               {"SECONDS=0", "SECONDS=0: must be", 2},       {"TIER=best2", "TIER=best2: must be", 2},
+               {"PUBLIC=maybe", "PUBLIC=maybe: must be", 2}, {"GPU=often", "GPU=often: must be", 2},
+               {"RUBRIC=/none", "/none: cannot be read", 2}, {"lesson=3", "lesson: given twice", 2},
+               {"WHAT=1", "'WHAT=1': no such option", 2}};
     hand_in("");
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         snprintf(submission, sizeof submission, "SUBMISSION=%s/handed in", folder);

@@ -68,6 +68,7 @@ Test(grade, a_check_that_judged_nothing_earns_nothing) {
     comes_to(0, TD_GRADED_SKIPPED, 0, 0, "secret");
     run.public_only = 0, run.only_case = "shapes/none";
     comes_to(0, TD_GRADED_SKIPPED, 0, 0, "no case of that name");
+    cr_expect(run.no_such_case);
     comes_to(1, TD_GRADED_SKIPPED, 0, 0, "another check");
     cr_expect_eq(found_runs, 3);
 }
