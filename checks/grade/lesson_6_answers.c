@@ -42,6 +42,25 @@ static td_told mean_too(const td_drill_view *v, int variant, int step, int rank,
     return all_scaled(v, step, rank, i, e, 1.0 / v->d->drill->ranks);
 }
 
+static td_told reduced_twice(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    (void)variant;
+    return all_scaled(v, step, rank, i, e, v->d->drill->ranks);
+}
+
+/* A loop that ends one parameter too early, or begins one too late. */
+static td_told first_parameter_left(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    return i == 0 ? own(v, variant, step, rank, i, e) : right(v, step, rank, i, e);
+}
+
+static td_told last_parameter_left(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    return i == v->d->n - 1 ? own(v, variant, step, rank, i, e) : right(v, step, rank, i, e);
+}
+
+static td_told large_left(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
+    const int large = 4 * (int64_t)v->d->drill->shape[i].count > v->d->drill->cap;
+    return large ? own(v, variant, step, rank, i, e) : right(v, step, rank, i, e);
+}
+
 static td_told rank_0(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
     return v->d->bucket_of[i] < 0 ? right(v, step, rank, i, e) : own(v, !variant, step, 0, i, e);
 }
@@ -228,6 +247,10 @@ const td_drill_suspect td_drill_suspects[] = {
     {"divided_by_ranks_too", "the sum is multiplied by the factor, and divided by the number of ranks as well",
      mean_too, 1, NULL},
     {"factor_twice", "the factor is applied twice", factor_twice, 1, NULL},
+    {"reduced_twice", "what has been summed over ranks is summed again", reduced_twice, 1, NULL},
+    {"first_parameter_left", "parameter 0 is in no bucket", first_parameter_left, 2, NULL},
+    {"last_parameter_left", "the last parameter is in no bucket", last_parameter_left, 2, NULL},
+    {"large_left_out", "a parameter larger than the cap is in no bucket", large_left, 2, NULL},
     {"not_reduced", "each rank keeps its own gradient: nothing is summed", own, 2, NULL},
     {"rank_0_only", "every rank gets rank 0's gradient", rank_0, 2, NULL},
     {"max_for_sum", "ranks' gradients are not summed: the largest (or least) is taken", maximum, 2, NULL},

@@ -9,8 +9,8 @@ static td_near one_minus(double beta) {
     return td_near_rounded(1 - beta, 0x1p-24 * beta);
 }
 
-static td_near correction(double beta, int64_t t) {
-    const double power = pow(beta, (double)t);
+static td_near correction(td_slip slip, double beta, int64_t t) {
+    const double power = slip == TD_SLIP_T_TIMES_BETA ? beta * (double)t : pow(beta, (double)t);
     return td_near_rounded(1 - power, (double)(t + 1) * 0x1p-24 * power);
 }
 
@@ -31,16 +31,21 @@ static td_near next_v(td_slip slip, const td_near_adam *x, td_near g, const td_e
 }
 
 /* lr · m̂ / (√v̂ + ε). */
-static td_near move(td_slip slip, td_near_adam *x, const td_exercise_adam_config *c, int64_t t) {
+static td_near move(td_slip slip, td_near_adam *x, td_near g, const td_exercise_adam_config *c, int64_t t) {
     const int swapped = slip == TD_SLIP_CORRECTIONS_SWAPPED;
-    const td_near k1 = correction(swapped ? c->beta2 : c->beta1, t), k2 = correction(swapped ? c->beta1 : c->beta2, t);
+    const td_near k1 = correction(slip, swapped || slip == TD_SLIP_BOTH_WITH_BETA2 ? c->beta2 : c->beta1, t);
+    const td_near k2 = correction(slip, swapped || slip == TD_SLIP_BOTH_WITH_BETA1 ? c->beta1 : c->beta2, t);
     const td_near eps = td_near_of(c->eps);
     const int no_m = slip == TD_SLIP_NO_CORRECTION || slip == TD_SLIP_ONLY_V;
     const int no_v = slip == TD_SLIP_NO_CORRECTION || slip == TD_SLIP_ONLY_M;
-    const td_near m = no_m ? x->m : td_near_over(x->m, k1), v = no_v ? x->v : td_near_over(x->v, k2);
+    const td_near m = slip == TD_SLIP_NO_M ? g
+                      : no_m               ? x->m
+                                           : td_near_over(x->m, k1),
+                  v = no_v ? x->v : td_near_over(x->v, k2);
     if (slip == TD_SLIP_WRITTEN_BACK) x->m = m, x->v = v;
     td_near below = td_near_root(slip == TD_SLIP_EPS_INSIDE ? td_near_add(v, eps) : v);
     if (slip == TD_SLIP_NO_ROOT) below = v;
+    if (slip == TD_SLIP_ROOT_FIRST) below = td_near_over(td_near_root(x->v), k2);
     if (slip == TD_SLIP_EPS_UNCORRECTED)
         below = td_near_over(td_near_add(td_near_root(x->v), eps), td_near_root(k2));
     else if (slip != TD_SLIP_EPS_INSIDE && slip != TD_SLIP_NO_EPS)
@@ -64,12 +69,13 @@ void td_near_adam_step(td_slip slip, td_near_adam *x, td_near g, const td_exerci
     if (slip == TD_SLIP_COUPLED && decay) g = td_near_add(g, td_near_times(td_near_of(c->weight_decay), x->p));
     x->m = next_m(slip, x, g, c);
     x->v = next_v(slip, x, g, c);
-    td_near q = move(slip, x, c, t), old = x->p;
+    td_near q = move(slip, x, g, c, t), old = x->p;
     if (slip == TD_SLIP_ASCENT) q.x = -q.x;
     if (slip == TD_SLIP_DECAY_AFTER) old = td_near_less(old, q);
     td_near s = {0, 0};
     if (takes_decay(slip, decay)) {
-        const double rate = slip == TD_SLIP_DECAY_NO_LR ? c->weight_decay : c->lr * c->weight_decay;
+        double rate = slip == TD_SLIP_DECAY_NO_LR ? c->weight_decay : c->lr * c->weight_decay;
+        if (slip == TD_SLIP_DECAY_ONLY_LR) rate = c->lr;
         s = td_near_times(td_near_of(slip == TD_SLIP_DECAY_ADDED ? -rate : rate), old);
         old = td_near_loose(old, 2);
     }
