@@ -102,10 +102,12 @@ void td_check_run(td_grade_run *run, td_graded_lesson *lesson, int i, const td_e
     *r = (td_grade_result){.graded = TD_GRADED_PASS, .err_over_tol = NAN};
     if (may_run(run, lesson, i, check, &fault[check->part], r)) {
         run->suspects = suspects[check->part];
+        run->suspects.line = i;
         if (check->run(run, check, r, &err) != TD_OK)
             set(r, TD_GRADED_HARNESS, "%s", err.message);
         else
             doubt(run, r);
+        lesson->judged[i] = run->suspects.failed - suspects[check->part].failed;
         suspects[check->part] = run->suspects;
     }
     share(line, r);

@@ -136,11 +136,7 @@ static void name_mistakes(td_graded_lesson *lesson, const td_suspects suspects[2
     for (int p = 0; p < lesson->exercise->parts; p++) {
         const td_suspect *named[TD_GRADE_NAMED];
         int n = td_suspects_named(&suspects[p], named, TD_GRADE_NAMED - lesson->named);
-        lesson->judged[p] = suspects[p].failed;
-        for (int i = 0; i < n; i++) {
-            lesson->suspect_part[lesson->named] = p;
-            lesson->suspect[lesson->named++] = *named[i];
-        }
+        for (int i = 0; i < n; i++) lesson->suspect[lesson->named++] = *named[i];
     }
 }
 

@@ -14,10 +14,9 @@ typedef struct td_graded_lesson {
     td_grade_result result[TD_RUBRIC_LINES];               /* in the rubric's order */
     double points[TD_RUBRIC_LINES], most[TD_RUBRIC_LINES]; /* earned, and asked for (0: skipped) */
     double seconds[TD_RUBRIC_LINES];
-    int judged[2]; /* a part: its wrong cases that were held against suspects */
+    int judged[TD_RUBRIC_LINES]; /* its wrong cases that were held against suspects */
     int named;
-    td_suspect suspect[TD_GRADE_NAMED]; /* the mistakes that explain every wrong case of a part, … */
-    int suspect_part[TD_GRADE_NAMED];   /* … and of which */
+    td_suspect suspect[TD_GRADE_NAMED]; /* the mistakes that explain every wrong case of a part */
     char build[16384];                  /* the compiler's words: errors and warnings */
     char output[2048];
     double leader; /* the leaderboard's figure: the best ratio, once all is correct; 0 */

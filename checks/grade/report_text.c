@@ -13,12 +13,6 @@ void td_report_name(const td_graded_lesson *lesson, int i, char *out, int size) 
     snprintf(out, (size_t)size, "lesson %d, %s", lesson->exercise->number, lesson->rubric.line[i].name);
 }
 
-static int part_of(const td_graded_lesson *lesson, int i) {
-    const td_grade_check *c = lesson->exercise->checks;
-    while (c->name && strcmp(c->name, lesson->rubric.line[i].name) != 0) c++;
-    return c->part;
-}
-
 void td_report_brief(const td_graded_lesson *lesson, int i, FILE *out) {
     const td_grade_result *r = &lesson->result[i];
     switch (r->graded) {
@@ -46,14 +40,14 @@ void td_report_brief(const td_graded_lesson *lesson, int i, FILE *out) {
     }
 }
 
+/* Those that show in this check: several may be alternatives, or have been made together. */
 static void print_mistakes(const td_graded_lesson *lesson, int i, const char *indent, FILE *out) {
-    int part = part_of(lesson, i), named = 0;
+    int named = 0;
     if (lesson->result[i].graded != TD_GRADED_WRONG) return;
     for (int k = 0; k < lesson->named; k++)
-        if (lesson->suspect_part[k] == part)
-            fprintf(out, "%s%s %s (%s)\n", indent, named++ ? "or:     " : "mistake:", lesson->suspect[k].text,
-                    lesson->suspect[k].name);
-    if (!named && lesson->judged[part])
+        if (lesson->suspect[k].told >> i & 1 && ++named)
+            fprintf(out, "%smistake: %s (%s)\n", indent, lesson->suspect[k].text, lesson->suspect[k].name);
+    if (!named && lesson->judged[i])
         fprintf(out, "%smistake: unknown; none that the grader knows explains every case\n", indent);
 }
 

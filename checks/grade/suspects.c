@@ -21,7 +21,9 @@ void td_suspects_view(td_suspects *s, int suspect, int fits, int differs) {
     td_suspect *seen = &s->suspect[suspect];
     seen->misses += !fits;
     seen->explained += fits && s->this_failed;
-    seen->tells += fits && differs && s->this_failed;
+    if (!fits || !differs || !s->this_failed) return;
+    seen->tells++;
+    seen->told |= (uint32_t)1 << s->line;
 }
 
 int td_suspects_named(const td_suspects *s, const td_suspect **named, int max) {

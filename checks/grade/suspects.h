@@ -5,6 +5,7 @@
 #define TANDEM_GRADE_SUSPECTS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { TD_SUSPECTS = 192 };
 
@@ -13,11 +14,13 @@ typedef struct td_suspect {
     int misses;              /* cases that it does not reproduce */
     int explained;           /* failed cases that it does reproduce */
     int tells;               /* failed cases in which it reproduces the submission and differs from the right answer */
+    uint32_t told;           /* bit k: one of them is of the rubric's line k */
 } td_suspect;
 
 typedef struct td_suspects {
     int n, cases, failed;
     int this_failed; /* the case under way */
+    int line;        /* of the rubric, whose check is run */
     td_suspect suspect[TD_SUSPECTS];
 } td_suspects;
 

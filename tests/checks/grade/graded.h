@@ -54,8 +54,9 @@ static inline td_grade *graded_record(void) {
     const double points[] = {30, 0, 0, 5, 0}, most[] = {30, 30, 0, 10, 10};
     memcpy(l->points, points, sizeof points), memcpy(l->most, most, sizeof most);
     l->seconds[1] = 0.5;
-    l->named = 1, l->judged[0] = 3;
-    l->suspect[0] = (td_suspect){.name = "tail_dropped", .text = "the last block is left out if it is not full"};
+    l->named = 1, l->judged[1] = 3;
+    l->suspect[0] =
+        (td_suspect){.told = 1 << 1, .name = "tail_dropped", .text = "the last block is left out if it is not full"};
     strcpy(l->output, "hello\x07\n\x1b]0;title\xe2\x80\xae\n");
     g->points = 35, g->most = 80, g->seconds = 1.5;
     return g;

@@ -82,14 +82,14 @@ Test(report_print, unknown_is_said_only_of_what_was_held_against_suspects) {
     char *text = printed();
     says(text, "mistake: unknown");
     free(text);
-    graded_lesson(grade)->judged[0] = 0;
+    graded_lesson(grade)->judged[1] = 0;
     text = printed();
     cr_expect_null(strstr(text, "mistake"));
     free(text);
 }
 
-Test(report_print, a_mistake_belongs_to_its_part) {
-    graded_lesson(grade)->suspect_part[0] = 1;
+Test(report_print, a_mistake_is_said_where_it_shows) {
+    graded_lesson(grade)->suspect[0].told = 1 << 2;
     char *text = printed();
     cr_expect_null(strstr(text, "tail_dropped"), "%s", text);
     free(text);

@@ -85,3 +85,13 @@ Test(suspects, a_name_is_entered_once_and_a_full_list_refuses) {
     cr_expect_str_eq(found[0]->name, "s3");
     cr_expect_eq(td_suspects_named(&s, found, 0), 0);
 }
+
+Test(suspects, it_is_known_in_which_checks_one_shows) {
+    td_suspects s = {0};
+    td_suspects_enter(&s, "a", "text");
+    for (s.line = 0; s.line < 32; s.line++) {
+        td_suspects_case(&s, s.line % 2);
+        td_suspects_view(&s, 0, 1, s.line > 28 || s.line == 3);
+    }
+    cr_expect_eq(s.suspect[0].told, (uint32_t)1 << 3 | (uint32_t)1 << 29 | (uint32_t)1 << 31);
+}
