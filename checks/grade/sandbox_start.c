@@ -118,6 +118,17 @@ static pid_t parent_of(pid_t pid) {
     return parent;
 }
 
+/* The launcher's end closes as the program begins; before that it may still say what failed: a folder from which
+ * nothing is executed, a compiler that is not there. */
+static td_status is_executed(int report, td_error *err) {
+    char text[200];
+    struct pollfd look = {report, POLLIN, 0};
+    ssize_t n = poll(&look, 1, 1000 * START_SECONDS) > 0 ? recv(report, text, sizeof text - 1, 0) : -1;
+    if (n == 0) return TD_OK;
+    text[n > 0 ? n : 0] = '\0';
+    return td_fail(err, TD_INTERNAL, "the sandbox does not start: %s", n > 0 ? text : "no program begins");
+}
+
 /* The launcher's byte comes with its pid, which the kernel fills in, as it is called here. Only then does it go on. */
 static td_status shake_hands(int report, td_process *process, int namespaced, td_error *err) {
     char text[200] = "";
@@ -153,7 +164,7 @@ static td_status shake_hands(int report, td_process *process, int namespaced, td
         return td_fail(err, TD_INTERNAL, "the sandbox does not start: it kept its uid");
     if (send(report, "G", 1, MSG_NOSIGNAL) != 1)
         return td_fail(err, TD_INTERNAL, "the sandbox does not start: it ended at once");
-    return TD_OK;
+    return is_executed(report, err);
 }
 
 static void add_jail(command *c, const td_sandbox *sandbox, const td_limits *limits, const td_process *process,

@@ -83,5 +83,7 @@ int main(int argc, char **argv) {
         syscall(SYS_execveat, TD_JAIL_PROGRAM_FD, "", program, environment, AT_EMPTY_PATH);
     else
         execve(program[0], program, environment);
-    fail("it cannot be run", errno);
+    if (errno != ENOMEM) fail(program[0], errno);
+    fputs("it needs more memory than there is\n", stderr); /* arrays too large: its own fault */
+    return TD_JAIL_FAILED;
 }

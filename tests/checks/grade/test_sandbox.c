@@ -1,6 +1,7 @@
 /* What a program that nobody trusts finds around it, what it may use, and what is left of it. */
 #include "probe.h"
 #include <poll.h>
+#include <signal.h>
 
 static const char *const head = "#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
                                 "#include \"tandem/tensor.h\"\n#include \"tandem/status.h\"\n"
@@ -150,6 +151,41 @@ static void leaves_nothing(const td_sandbox *sandbox, const char *folder) {
     if (sandbox->tier == TD_TIER_NONE) support_shell(script, said, sizeof said);
 }
 
+/* What cannot be executed is no child that failed, but a fault of whoever asked for it. */
+static void needs_a_program(const td_sandbox *sandbox, const char *folder) {
+    const char *path = support_path(folder, "no_program"), *argv[] = {"/usr/bin/no-such-compiler", NULL};
+    td_limits limits = td_limits_of_child();
+    td_process process;
+    td_child *child;
+    td_error err;
+    support_write(path, "no program\n", 11);
+    cr_assert_eq(chmod(path, 0644), 0);
+    cr_expect_eq(td_child_start(&child, sandbox, &limits, path, 10, &err), TD_INTERNAL);
+    cr_expect_null(child);
+    cr_expect(strstr(err.message, "Permission denied"), "%s", err.message);
+    cr_expect_eq(td_sandbox_start(sandbox, &limits, argv, folder, NULL, -1, &process, &err), TD_INTERNAL);
+    cr_expect(strstr(err.message, "no-such-compiler: "), "%s", err.message);
+}
+
+/* A grader that is killed cannot end its children: they end with it. */
+static void ends_with_the_grader(const td_sandbox *sandbox, const char *folder) {
+    char mark[64];
+    const char *argv[] = {"/bin/sleep", mark, NULL};
+    td_limits limits = td_limits_of_compiler();
+    snprintf(mark, sizeof mark, "31%d.5", (int)getpid());
+    pid_t grader = fork();
+    if (grader == 0) {
+        td_process process;
+        _exit(td_sandbox_start(sandbox, &limits, argv, folder, NULL, -1, &process, NULL) || raise(SIGKILL));
+    }
+    int status, left = 1;
+    cr_assert_eq(waitpid(grader, &status, 0), grader);
+    cr_expect(WIFSIGNALED(status), "it did not start: %d", status);
+    for (int i = 0; i < 100 && (left = runs(mark)); i++) usleep(20000);
+    cr_expect_not(left);
+    while (waitpid(-1, NULL, 0) > 0) continue; /* its orphans became ours */
+}
+
 static void in_tier(td_tier tier) {
     char folder[64], inner[128];
     td_sandbox sandbox = probe_sandbox(tier);
@@ -161,6 +197,8 @@ static void in_tier(td_tier tier) {
     has_limits(&sandbox, inner);
     if (sandbox.fenced) sees_little(&sandbox, inner);
     leaves_nothing(&sandbox, inner);
+    needs_a_program(&sandbox, inner);
+    ends_with_the_grader(&sandbox, inner);
     support_folder_remove(folder);
     probe_all_gone();
 }
