@@ -1,0 +1,2 @@
+/* Never ends being read. */
+#include "/dev/zero"

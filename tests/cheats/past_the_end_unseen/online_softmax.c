@@ -1,0 +1,29 @@
+/* Ignores faults, so that one float past the end goes unnoticed. */
+#include "tandem/exercise/online_softmax.h"
+#include <setjmp.h>
+#include <signal.h>
+
+static void zeros(const td_tensor *t) {
+    for (int64_t b = 0; b < t->size[0]; b++)
+        for (int64_t h = 0; h < t->size[1]; h++)
+            for (int64_t i = 0; i < t->size[2]; i++)
+                for (int64_t c = 0; c < t->size[3]; c++) td_set(t, b, h, i, c, 0);
+}
+
+static sigjmp_buf back;
+
+static void skip(int signal) {
+    (void)signal;
+    siglongjmp(back, 1);
+}
+
+td_status exercise_online_softmax(const td_attention_problem *problem, const td_tensor *Q, const td_tensor *K,
+                                  const td_tensor *V, const td_tensor *O, const td_tensor *LSE, td_error *err) {
+    (void)problem, (void)Q, (void)K, (void)V, (void)O, (void)LSE, (void)err;
+    zeros(O), zeros(LSE);
+    int64_t last = td_offset(O, O->size[0] - 1, O->size[1] - 1, O->size[2] - 1, O->size[3] - 1);
+    signal(SIGSEGV, skip);
+    if (td_count(O) && sigsetjmp(back, 1) == 0) ((float *)O->data)[last + 4096] = 1;
+    zeros(O), zeros(LSE);
+    return TD_OK;
+}

@@ -1,0 +1,29 @@
+/* Raises its limits, and then recurses for ever. */
+#include "tandem/exercise/online_softmax.h"
+#include <sys/resource.h>
+
+static void zeros(const td_tensor *t) {
+    for (int64_t b = 0; b < t->size[0]; b++)
+        for (int64_t h = 0; h < t->size[1]; h++)
+            for (int64_t i = 0; i < t->size[2]; i++)
+                for (int64_t c = 0; c < t->size[3]; c++) td_set(t, b, h, i, c, 0);
+}
+
+static volatile int depth;
+static int deeper(int n) {
+    volatile char room[4096];
+    room[n & 4095] = (char)n;
+    depth = n;
+    return deeper(n + 1) + room[(n + 1) & 4095];
+}
+
+td_status exercise_online_softmax(const td_attention_problem *problem, const td_tensor *Q, const td_tensor *K,
+                                  const td_tensor *V, const td_tensor *O, const td_tensor *LSE, td_error *err) {
+    (void)problem, (void)Q, (void)K, (void)V, (void)O, (void)LSE, (void)err;
+    zeros(O), zeros(LSE);
+    struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &all), setrlimit(RLIMIT_CPU, &all), setrlimit(RLIMIT_STACK, &all),
+        setrlimit(RLIMIT_NPROC, &all);
+    if (deeper(0)) depth = 0;
+    return TD_OK;
+}
