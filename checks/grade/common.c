@@ -14,7 +14,7 @@ const char *td_graded_name(td_graded graded) {
 }
 
 double td_grade_limit(const td_grade_run *run, double seconds) {
-    return fmax(0, fmin(seconds, run->deadline - td_now()));
+    return fmax(0, fmin(run->overdue ? seconds / 4 : seconds, run->deadline - td_now()));
 }
 
 int td_grade_wanted(const td_grade_run *run, const td_grade_check *check, const char *case_name, int secret) {

@@ -51,6 +51,7 @@ typedef struct td_grade_run {
     int public_only;       /* make check-N */
     const char *only_case; /* CASE=check/name or check, or NULL */
     double deadline;       /* CLOCK_MONOTONIC: then no case is begun any more (td_grade_wanted), no call lasts longer */
+    int overdue;           /* a check has timed out: the calls after it get a quarter of their time */
     td_suspects suspects;
     char output[2048]; /* what the submission printed, the first of it */
     int no_such_case;  /* CASE= named a check that had none of that name */
@@ -85,7 +86,8 @@ int td_grade_wanted(const td_grade_run *run, const td_grade_check *check, const 
 uint64_t td_grade_seed(const td_grade_run *run, const td_grade_check *check, const char *case_name, int secret);
 /* The reference solution's program for this part, built at the first call. */
 td_status td_grade_peer(td_grade_run *run, int part, const td_program **peer, td_error *err);
-/* Seconds that a call may last which is given `seconds`: no more than are left for all of it. */
+/* Seconds that a call may last which is given `seconds`: no more than are left for all of it; and less
+ * once a check has timed out, so that a loop without an end does not cost every check its whole time. */
 double td_grade_limit(const td_grade_run *run, double seconds);
 /* The limits under which a part's program runs: kernels need other address space than C does. */
 td_limits td_grade_limits(const td_grade_run *run, int part);

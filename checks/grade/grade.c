@@ -164,6 +164,7 @@ static td_status grade_lesson(grading *g, int number, td_grade_run *run, td_susp
     td_status s = TD_OK;
     for (int i = 0; s == TD_OK && i < lesson->rubric.n; i++) {
         td_check_run(run, lesson, i, fault, suspects);
+        run->overdue |= lesson->result[i].graded == TD_GRADED_TIMED_OUT;
         snprintf(lesson->output, sizeof lesson->output, "%s", run->output);
         lesson->done = i + 1;
         if (lesson->done == lesson->rubric.n) name_mistakes(lesson, suspects), lead(lesson);
