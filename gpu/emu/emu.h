@@ -25,9 +25,9 @@ extern "C" {
 /* From now on device memory is what it is on a GPU: host code that touches it, by whatever road, dies of SIGSEGV. Only
  * kernels, copies and the td_device get at it. */
 void td_emulated_hide(void);
-/* What lies at an address of device memory, for the fault's words: "buffer of 512 bytes + 4". 0 if it is no such
- * address. */
-int td_emulated_describe(const void *address, char *text, int size);
+/* What faults call an allocation, "O (512 bytes) + 516 (4 past its end)"; without it, "buffer of 512 bytes + 516 …". At
+ * most 15 letters. */
+void td_emulated_name(void *allocation, const char *name);
 /* The first launch since this was last asked that went wrong, or TD_OK: who ignores what TD_LAUNCH returns is found out
  * here. */
 td_status td_emulated_fault(td_error *err);

@@ -14,6 +14,7 @@ td_arena td_device_memory;
 typedef struct td_allocation {
     char *data, *exposed;
     size_t bytes, exposed_bytes;
+    char name[16];
 } td_allocation;
 static td_allocation *allocations;
 static size_t count, room;
@@ -110,7 +111,7 @@ void *td_emu_alloc(void *context, size_t bytes, td_tag tag) {
     }
     if (count < room && (size_t)(at - td_device_memory.data) + footprint(bytes) <= TD_GLOBAL) {
         memmove(allocations + i + 1, allocations + i, (count - i) * sizeof *allocations);
-        allocations[i] = (td_allocation){at, at, bytes, bytes};
+        allocations[i] = (td_allocation){at, at, bytes, bytes, ""};
         count++;
         td_emu_mark(at, bytes, TD_EXPOSED, 0);
         found = at;
@@ -150,6 +151,13 @@ bool td_emu_expose(void *pointer, size_t bytes) {
     return a != NULL;
 }
 
+void td_emulated_name(void *allocation, const char *name) {
+    pthread_mutex_lock(&lock);
+    td_allocation *a = holder(allocation, 0);
+    if (a) snprintf(a->name, sizeof a->name, "%s", name);
+    pthread_mutex_unlock(&lock);
+}
+
 /* "buffer of 512 bytes + 516 (4 past its end)" */
 static void place(char *text, size_t size, const char *what, ptrdiff_t offset, size_t bytes) {
     if (offset < 0)
@@ -168,18 +176,12 @@ void td_emu_describe_global(char *text, size_t size, uintptr_t address) {
     if (i < 0 || address >= (uintptr_t)allocations[i].data + footprint(allocations[i].bytes) - GAP / 2) i++;
     if (address - (uintptr_t)td_device_memory.data < TD_GLOBAL && i < (ptrdiff_t)count) {
         const td_allocation *a = &allocations[i];
-        snprintf(what, sizeof what, "buffer of %zu bytes", a->exposed_bytes);
+        snprintf(what, sizeof what, a->name[0] ? "%s (%zu bytes)" : "%sbuffer of %zu bytes", a->name, a->exposed_bytes);
         place(text, size, what, (ptrdiff_t)(address - (uintptr_t)a->exposed), a->exposed_bytes);
     } else {
         snprintf(text, size, "address %#jx, which is in no allocation", (uintmax_t)address);
     }
     pthread_mutex_unlock(&lock);
-}
-
-int td_emulated_describe(const void *address, char *text, int size) {
-    if (!td_device_memory.data || (uintptr_t)address - (uintptr_t)td_device_memory.data >= TD_GLOBAL) return 0;
-    td_emu_describe_global(text, (size_t)size, (uintptr_t)address);
-    return 1;
 }
 
 void td_emu_describe(char *text, size_t size, const td_thread *t, uintptr_t address) {

@@ -20,7 +20,7 @@ static int used;
 #pragma weak td_emulated_device
 #pragma weak td_emulated_hide
 #pragma weak td_emulated_fault
-#pragma weak td_emulated_describe
+#pragma weak td_emulated_name
 #pragma weak td_emulated_counting
 #pragma weak td_emulated_counts_reset
 #pragma weak td_emulated_counts_of
@@ -34,10 +34,13 @@ static const td_device *find_device(td_error *err) {
 }
 
 int td_child_describe_device(const void *address, char *out, int size) {
-    char where[120];
-    if (!td_emulated_describe || !td_emulated_describe(address, where, sizeof where)) return 0;
-    snprintf(out, (size_t)size, "of device memory by the host, which only kernels may touch: %s", where);
-    return 1;
+    for (int i = 0; i < used; i++) {
+        const storage *s = &storages[i];
+        if ((uintptr_t)address - (uintptr_t)s->device >= s->bytes + 2 * BAND) continue;
+        snprintf(out, (size_t)size, "of %s by the host: it is in device memory, which only kernels may touch", s->name);
+        return 1;
+    }
+    return 0;
 }
 
 static td_status place(const td_device *device, const char *name, size_t bytes, storage **out, td_error *err) {
@@ -47,6 +50,7 @@ static td_status place(const td_device *device, const char *name, size_t bytes, 
     snprintf(s->name, sizeof s->name, "%s", name);
     s->device = device->allocator.alloc(device->allocator.context, bytes + 2 * BAND, TD_MEM_DATA);
     if (!s->device) return td_fail(err, TD_NO_MEMORY, "%s: the device has no %zu bytes", name, bytes);
+    if (td_emulated_name) td_emulated_name(s->device, name);
     used++;
     *out = s;
     td_status status = device->poison(s->device, bytes + 2 * BAND, err);
