@@ -4,8 +4,9 @@
 # only these (lesson_3, cheats). Each folder says in `expected` what must come of it, a line each:
 #     loses: yes | no             a check fails and costs points, or none does (less speed is no failure)
 #     names: a b | unknown        the mistakes that may be named (one must be), or none; "unknown a": none, or a
+#     both: a b                   made at once: both must be named, or neither
 #     status: crashed|timed out   its verdict, one of these
-#     points: 0 | at most X | all
+#     points: 0 | at most X | at least X | all
 # Cheats try to leave a file /tmp/tandem-cheat*, to change /tmp/tandem-canary, and to leave processes behind.
 set -u
 tandem=$1
@@ -28,6 +29,12 @@ judge() {
     awk -F, -v name="$1" -v folder="$2" '
         function plain(cell) { gsub(/^"|"$/, "", cell); return cell }
         function wrong(why) { fault = fault (fault ? "; " : "") why }
+        function judge_both(two,    n, given, i) {
+            n = split(mistakes, given, " ")
+            for (i = 1; i <= n; i++) if (index(" " two " ", " " given[i] " ") == 0) wrong("named " given[i] "; made were " two)
+            if (n != 0 && n != split(two, given, " ")) wrong("named " mistakes "; made were " two)
+            if (n) named++; else unknown++
+        }
         function judge_names(allowed,    list, given, i, n, k, one) {
             n = split(mistakes, given, " ")
             list = " " allowed " "
@@ -47,8 +54,10 @@ judge() {
                 else if (line ~ /^loses: no$/) { if (is != "pass") wrong("lost points") }
                 else if (line ~ /^points: all$/) { if (points < most || most == 0) wrong("points") }
                 else if (line ~ /^names: ./) judge_names(value)
+                else if (line ~ /^both: ./) judge_both(value)
                 else if (line ~ /^status: ./) { if (index("|" value "|", "|" is "|") == 0) wrong("expected " value) }
                 else if (line ~ /^points: at most [0-9.]+$/) { sub(/at most /, "", value); if (points > value + 0) wrong("points") }
+                else if (line ~ /^points: at least [0-9.]+$/) { sub(/at least /, "", value); if (points < value + 0) wrong("points") }
                 else if (line ~ /^points: [0-9.]+$/) { if (points != value + 0) wrong("points") }
                 else wrong("cannot read \"" line "\"")
             }
