@@ -11,7 +11,7 @@ tenth(points, most) = most > 0 ? (points >= most ? 9 : floor(10.0 * points / mos
 middle(points, most) = step * tenth(points, most) + step / 2
 shade(verdict) = verdict eq "PASS" || verdict eq "PARTIAL" ? 0x0072b2 : 0xd55e00
 # not by STATS_min, which an empty column leaves undefined
-see(x) = x > 0 ? (y_low = x < y_low ? x : y_low, y_high = x > y_high ? x : y_high, 0) : 0
+see(x) = x > 0 ? (seen = seen + 1, y_low = x < y_low ? x : y_low, y_high = x > y_high ? x : y_high, 0) : 0
 stats csv using (column("points")) nooutput
 n = STATS_records
 
@@ -37,13 +37,14 @@ if (ascii) {
     do for [measure in "err_over_tol ratio"] {
         set autoscale y
         unset logscale
-        y_low = 0.5; y_high = 2
+        y_low = 0.5; y_high = 2; seen = 0
         stats csv using (see(column(measure))) nooutput
         set logscale y 10
         set yrange [y_low / 1.5 : y_high * 1.5]
         load plots."/log_ticks.gp"
         unset label
         set label (measure eq "ratio" ? "as fast" : "allowed") at graph 1.02, first 1 left textcolor rgb ink
+        if (seen == 0) { set label "none was measured" at graph 0.5, 0.75 center textcolor rgb ink }
         set title (measure eq "ratio" ? "speed" : "error (blue: all correct)")
         set ylabel (measure eq "ratio" ? "reference solution's time / time" : "worst error / tolerance")
         plot 1 with lines dashtype 3 linewidth 2 linecolor rgb ink, \
