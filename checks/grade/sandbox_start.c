@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORDS = 192, START_SECONDS = 20 };
+enum { WORDS = 400, START_SECONDS = 20 };
 
 typedef struct command {
     const char *word[WORDS];
@@ -189,59 +189,72 @@ static void join(char *out, size_t room, const char *const *paths) {
         n += (size_t)snprintf(out + n, room - n, "%s%s", n ? ":" : "", *paths);
 }
 
-static void close_all(int *fds, int n) {
-    for (int i = 0; i < n; i++)
-        if (fds[i] >= 0) close(fds[i]);
+/* What a start needs open: both ends of the pipe for output, both of the launcher's socket, the program, the launcher.
+ */
+typedef struct ends {
+    int out[2], report[2], program, jail;
+} ends;
+
+static void shut(int *fd) {
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
+static td_status open_ends(ends *e, const char *program, const char *jail, td_error *err) {
+    const int on = 1;
+    if (pipe2(e->out, O_CLOEXEC) != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, e->report) != 0 ||
+        setsockopt(e->report[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
+        return td_fail(err, TD_IO, "no pipe for a program: %s", strerror(errno));
+    if (program && (e->program = open(program, O_RDONLY | O_CLOEXEC)) < 0)
+        return td_fail(err, TD_IO, "%s: cannot be opened: %s", program, strerror(errno));
+    if (jail && (e->jail = open(jail, O_RDONLY | O_CLOEXEC)) < 0)
+        return td_fail(err, TD_IO, "%s: cannot be opened: %s", jail, strerror(errno));
+    return TD_OK;
+}
+
+/* A uid for it alone, to which its folder then belongs. */
+static td_status give_uid(const td_limits *limits, const char *folder, td_process *process, td_error *err) {
+    td_status status = td_uid_take(&process->uid, &process->uid_lock, err);
+    if (!status && folder && limits->file_bytes &&
+        (chmod(folder, 0755) != 0 || chown(folder, process->uid, (gid_t)process->uid) != 0))
+        status = td_fail(err, TD_IO, "%s: cannot be given away: %s", folder, strerror(errno));
+    return status;
 }
 
 td_status td_sandbox_start(const td_sandbox *sandbox, const td_limits *limits, const char *const *argv,
                            const char *folder, const char *const *readable, int fd, td_process *process,
                            td_error *err) {
     const int is_child = fd >= 0, namespaced = sandbox->tier == TD_TIER_BUBBLEWRAP;
-    int fds[6] = {-1, -1, -1, -1, -1, -1}, *out = fds, *report = fds + 2, *program = fds + 4, *jail = fds + 5, on = 1;
+    ends e = {{-1, -1}, {-1, -1}, -1, -1};
     command c = {{NULL}, 0, "", 0};
     char fence[4096] = "";
-    *process = (td_process){-1, -1, -1, -1, -1, -1, 0};
     td_status status = TD_OK;
-    if (sandbox->tier != TD_TIER_NONE && geteuid() == 0) status = td_uid_take(&process->uid, &process->uid_lock, err);
-    if (status) return status;
-    if (process->uid_lock >= 0 && folder && limits->file_bytes &&
-        (chmod(folder, 0755) != 0 || chown(folder, process->uid, (gid_t)process->uid) != 0))
-        status = td_fail(err, TD_IO, "%s: cannot be given away: %s", folder, strerror(errno));
-    if (!status && (pipe2(out, O_CLOEXEC) != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, report) != 0 ||
-                    setsockopt(report[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0))
-        status = td_fail(err, TD_IO, "no pipe for a program: %s", strerror(errno));
-    if (!status && is_child && (*program = open(argv[0], O_RDONLY | O_CLOEXEC)) < 0)
-        status = td_fail(err, TD_IO, "%s: cannot be opened: %s", argv[0], strerror(errno));
-    if (!status && namespaced && (*jail = open(sandbox->jail, O_RDONLY | O_CLOEXEC)) < 0)
-        status = td_fail(err, TD_IO, "%s: cannot be opened: %s", sandbox->jail, strerror(errno));
-    if (!status) {
-        if (!namespaced && !is_child && sandbox->fenced) {
-            join(fence, sizeof fence, system_files);
-            join(fence, sizeof fence, readable);
-        }
-        if (namespaced) add_bubblewrap(&c, limits, folder, readable);
-        add_jail(&c, sandbox, limits, process, argv, is_child, fence[0] ? fence : "-");
-        if (c.n >= WORDS - 1) status = td_fail(err, TD_BAD_PARAM, "a command of too many words");
+    *process = (td_process){-1, -1, -1, -1, -1, -1, 0};
+    if (sandbox->tier != TD_TIER_NONE && geteuid() == 0) status = give_uid(limits, folder, process, err);
+    if (!status) status = open_ends(&e, is_child ? argv[0] : NULL, namespaced ? sandbox->jail : NULL, err);
+    if (!namespaced && !is_child && sandbox->fenced) {
+        join(fence, sizeof fence, system_files);
+        join(fence, sizeof fence, readable);
     }
+    if (namespaced) add_bubblewrap(&c, limits, folder, readable);
+    add_jail(&c, sandbox, limits, process, argv, is_child, fence[0] ? fence : "-");
+    if (!status && c.n >= WORDS - 1) status = td_fail(err, TD_BAD_PARAM, "a command of too many words");
     if (namespaced) prctl(PR_SET_CHILD_SUBREAPER, 1); /* no dead process is left to an init that may not look */
     if (!status) {
         process->pid = fork();
         if (process->pid == 0 && is_child) share_processors(limits->threads, getppid());
-        if (process->pid == 0) become(&c, folder, fd, out[1], report[1], *program, *jail);
+        if (process->pid == 0) become(&c, folder, fd, e.out[1], e.report[1], e.program, e.jail);
         if (process->pid < 0) status = td_fail(err, TD_IO, "no process for a program: %s", strerror(errno));
     }
-    if (out[1] >= 0) close(out[1]);
-    if (report[1] >= 0) close(report[1]);
-    out[1] = report[1] = -1;
-    process->output = out[0];
-    if (!status) status = shake_hands(report[0], process, namespaced, err);
+    shut(&e.out[1]), shut(&e.report[1]);
+    process->output = e.out[0];
+    if (!status) status = shake_hands(e.report[0], process, namespaced, err);
     if (status) {
         td_ended ended;
         td_sandbox_end(sandbox, process, &ended);
-    } else {
-        out[0] = -1;
+        shut(&e.out[0]);
+        process->output = -1;
     }
-    close_all(fds, 6);
+    shut(&e.report[0]), shut(&e.program), shut(&e.jail);
     return status;
 }
