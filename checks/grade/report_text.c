@@ -112,8 +112,8 @@ static void print_lines(const char *heading, const char *text, int most, FILE *o
     int lines = 0;
     const char *end = text;
     while (*end && lines < most) lines += *end++ == '\n';
-    char *head = strndup(text, (size_t)(end - text));
-    if (!text[0] || !head) return;
+    char *head = text[0] ? strndup(text, (size_t)(end - text)) : NULL;
+    if (!head) return;
     fprintf(out, "  %s:\n  | ", heading);
     td_print_visible(out, head, "  | ");
     fprintf(out, *end ? "\n  | …\n" : "\n");
