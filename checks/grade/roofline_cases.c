@@ -58,7 +58,7 @@ static void huge(uint64_t seed, uint64_t i, int64_t T, int64_t B, td_roofline_qu
 }
 
 static void draw_huge_pairs(uint64_t seed, uint64_t i, td_roofline_question *q) {
-    huge(seed, i, 1 << 19, 16, q);
+    huge(seed, i, 700000, 16, q);
 }
 
 static void draw_huge_masked(uint64_t seed, uint64_t i, td_roofline_question *q) {
@@ -168,12 +168,12 @@ const td_roofline_case td_roofline_cases[] = {
     FIXED("attention_flops", "small", attention_flops, small_attention),
     FIXED("attention_flops", "large", attention_flops, large_attention),
     DRAWN("attention_flops", "drawn", 1, attention_flops, 24, draw_attention),
-    DRAWN("attention_flops", "huge", 1, attention_flops, 6, draw_huge_pairs),
+    DRAWN("attention_flops", "huge", 1, attention_flops, 12, draw_huge_pairs),
     FIXED("masks", "top-left", attention_flops, top_left),
     FIXED("masks", "bottom-right", attention_flops, bottom_right),
     FIXED("masks", "large", attention_flops, large_masked),
     DRAWN("masks", "drawn", 1, attention_flops, 24, draw_masked),
-    DRAWN("masks", "huge", 1, attention_flops, 4, draw_huge_masked),
+    DRAWN("masks", "huge", 1, attention_flops, 6, draw_huge_masked),
     FIXED("attention_bytes", "small", attention_bytes, small_attention),
     FIXED("attention_bytes", "large", attention_bytes, large_attention),
     DRAWN("attention_bytes", "drawn", 1, attention_bytes, 24, draw_masked),

@@ -21,6 +21,8 @@ enum {
     BELOW_ZERO,
     BEYOND_TK,
     UNLIMITED,
+    PAIRS_INT32,
+    ROWS_INT32,
     INT32,
     DOUBLE
 };
@@ -47,6 +49,8 @@ static const td_answer_mistake flops_mistakes[] = {
     {BELOW_ZERO, "attention_flops_negative_rows", "rows that allow no key are counted with less than none"},
     {BEYOND_TK, "attention_flops_beyond_tk", "rows are counted with more keys than there are"},
     {UNLIMITED, "attention_flops_rows_unlimited", "rows are limited neither to no key nor to all Tk"},
+    {PAIRS_INT32, "attention_flops_pairs_int32", "the pairs of one head are counted in 32 bits, and overflow"},
+    {ROWS_INT32, "attention_flops_rows_int32", "the pairs of a causal mask are added up in 32 bits, and overflow"},
     {INT32, "attention_flops_int32", "attention's FLOPs are computed in 32 bits, and overflow"},
     {DOUBLE, "attention_flops_double", "attention's FLOPs are computed in a double, which has 53 bits"},
     {0, NULL, NULL},
@@ -80,6 +84,8 @@ static void flops(const void *question, int mistake, void *answer) {
     int of_pairs = mistake >= SQUARE && mistake <= UNLIMITED;
     uint64_t each = 4, d = (uint64_t)a->d, B = (uint64_t)a->B, H = (uint64_t)a->Hq; /* a mistake's count may wrap */
     int64_t pairs = of_pairs ? wrong_pairs(a, mistake) : td_allowed_pairs(a->mask, a->Tq, a->Tk);
+    if (mistake == PAIRS_INT32 || (mistake == ROWS_INT32 && a->mask != TD_MASK_NONE))
+        pairs = td_count_in_32_bits(pairs);
     if (mistake == ONE_PRODUCT) each = 2;
     if (mistake == ONE_FLOP) each = 1;
     if (mistake == BACKWARD) each = 10;
