@@ -79,7 +79,7 @@ static td_status drill(td_crew *crew, const td_drill *a, int with_structure, td_
 
 static td_status drills(td_grade_run *run, const td_grade_check *check, td_grade_result *result, const td_drill *list,
                         int with_structure, td_error *err) {
-    td_crew crew = {.run = run, .check = check, .result = result};
+    td_crew crew = {.run = run, .check = check, .result = result, .seconds = 5};
     td_status status = TD_OK;
     for (; !status && list->name; list++)
         if (td_crew_wants(&crew, list->name, list->secret)) status = drill(&crew, list, with_structure, err);
@@ -156,7 +156,7 @@ static td_status factor_case(td_crew *crew, const tokens *t, td_error *err) {
 }
 
 static td_status factor(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
-    td_crew crew = {.run = run, .check = check, .result = result};
+    td_crew crew = {.run = run, .check = check, .result = result, .seconds = 5};
     td_status status = TD_OK;
     for (const tokens *t = token_cases; !status && t->name; t++)
         if (td_crew_wants(&crew, t->name, t->secret)) status = factor_case(&crew, t, err);

@@ -156,11 +156,12 @@ td_status td_drill_open(td_drill_data *d, const td_drill *drill, uint64_t seed, 
     const size_t all = (size_t)d->first[d->n] * (size_t)drill->ranks + 1, steps = (size_t)drill->steps;
     d->stands = calloc(all, sizeof(float));
     d->part = calloc(2 * all * steps, sizeof(float));
-    d->got = calloc(all * steps, sizeof(float));
+    d->got = malloc(all * steps * sizeof(float));
     if (!d->stands || !d->part || !d->got) {
         td_drill_close(d);
         return td_fail(err, TD_NO_MEMORY, "no memory for a drill");
     }
+    memset(d->got, 0x7f, all * steps * sizeof(float)); /* what never comes is no answer: 3.4e38 */
     plan(d);
     fill(d, seed);
     return TD_OK;

@@ -38,7 +38,7 @@ static void report(td_grade_result *result, const td_drill_play *p) {
 }
 
 td_status td_drill_overlap(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
-    td_crew crew = {.run = run, .check = check, .result = result};
+    td_crew crew = {.run = run, .check = check, .result = result, .seconds = 5};
     const td_drill *a = td_drills_overlap;
     td_drill_data d;
     td_drill_play p;

@@ -69,7 +69,7 @@ td_status td_lot_case(td_crew *crew, td_lot_data *d, td_ranks_world *world, cons
 
 static td_status lots(td_grade_run *run, const td_grade_check *check, td_grade_result *result, const td_lot *list,
                       td_error *err) {
-    td_crew crew = {.run = run, .check = check, .result = result};
+    td_crew crew = {.run = run, .check = check, .result = result, .seconds = 10};
     td_status status = TD_OK;
     for (; !status && list->name; list++) {
         td_lot_data data;

@@ -91,11 +91,13 @@ td_status td_lot_open(td_lot_data *d, const td_lot *lot, uint64_t seed, td_error
     const size_t all = (size_t)d->first[d->n], ranks = (size_t)lot->ranks;
     d->value = malloc((all + 1) * sizeof(float));
     d->gradient = malloc((all * ranks * (size_t)lot->steps + 1) * sizeof(float));
-    d->got = calloc(all * ranks * (size_t)d->snaps + 1, sizeof(float));
+    const size_t got = (all * ranks * (size_t)d->snaps + 1) * sizeof(float);
+    d->got = malloc(got);
     if (!d->value || !d->gradient || !d->got) {
         td_lot_close(d);
         return td_fail(err, TD_NO_MEMORY, "no memory for %zu elements on %zu ranks", all, ranks);
     }
+    memset(d->got, 0x7f, got); /* what never comes is no answer: 3.4e38 */
     fill(d, seed);
     return TD_OK;
 }

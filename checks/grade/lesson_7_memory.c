@@ -2,7 +2,7 @@
 #include "lesson_7.h"
 
 td_status td_lot_memory(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
-    td_crew crew = {.run = run, .check = check, .result = result};
+    td_crew crew = {.run = run, .check = check, .result = result, .seconds = 10};
     const td_lot *lot = td_lots_memory;
     const td_program *peer;
     td_lot_data data = {0};
@@ -36,7 +36,7 @@ td_status td_lot_memory(td_grade_run *run, const td_grade_check *check, td_grade
 }
 
 td_status td_lot_traffic(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
-    td_crew crew = {.run = run, .check = check, .result = result};
+    td_crew crew = {.run = run, .check = check, .result = result, .seconds = 10};
     const td_lot *lot = td_lots_traffic;
     td_lot_data data = {0};
     td_ranks_world world;

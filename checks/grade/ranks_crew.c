@@ -1,7 +1,5 @@
 #include "ranks_crew.h"
 
-enum { SECONDS = 10 }; /* for one call */
-
 int td_crew_wants(const td_crew *crew, const char *case_name, int secret) {
     return !crew->given_up && td_grade_wanted(crew->run, crew->check, case_name, secret);
 }
@@ -19,7 +17,7 @@ td_status td_crew_call(td_crew *crew, td_ranks_world *w, uint32_t what, const td
     *answered = 0;
     for (int r = 0; !status && r < w->ranks; r++)
         if (!crew->child[r]) status = td_grade_start(crew->run, crew->check, &crew->child[r], err);
-    if (!status) status = td_ranks_run(w, crew->child, what, requests, td_grade_limit(crew->run, SECONDS), err);
+    if (!status) status = td_ranks_run(w, crew->child, what, requests, td_grade_limit(crew->run, crew->seconds), err);
     *answered = !status && !w->fault && w->failed < 0;
     if (*answered) return TD_OK;
     for (int r = 0; r < w->ranks; r++) crew->given_up |= w->said[r].outcome == TD_CHILD_TIMED_OUT;

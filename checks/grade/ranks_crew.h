@@ -9,6 +9,7 @@ typedef struct td_crew {
     td_grade_run *run;
     const td_grade_check *check;
     td_grade_result *result;
+    double seconds; /* that a call may take */
     td_child *child[TD_RANKS];
     int given_up; /* a rank never ended: another would take as long */
 } td_crew;
