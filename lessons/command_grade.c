@@ -17,7 +17,7 @@ static const td_option options[] = {
     {"lesson", "", "integer, 1 to 7; each lesson whose file is there if not given", "which exercise"},
     {"out", "out/grade", "a folder", "for results.json (Gradescope's), junit.xml, results.tap, results.csv"},
     {"seed", "1", "integer, 0 or more", "of the public cases"},
-    {"secret", "", "integer, 0 or more; drawn anew if not given", "of the secret cases"},
+    {"secret", "", "integer, 0 or more; drawn anew if not given", "of the secret cases; reports show it, for replays"},
     {"public", "no", "yes, no", "yes: public cases alone"},
     {"case", "", "check/case, or a check; all if not given", "one case alone, as a report's replay line names it"},
     {"rubric", "", "a file; the exercise's own if not given", "points: lessons/NN_name/exercise/rubric shows the form"},

@@ -35,12 +35,11 @@ int td_check_is_named(const char *only_case, const char *check) {
     return !strncmp(only_case, check, length) && (!only_case[length] || only_case[length] == '/');
 }
 
-/* The first line that says "error", which is the one to mend first; all that the compiler said is in the record once.
- */
+/* The first line that names an error, which is the one to mend first; all that the compiler said is in the record. */
 static void first_error(const td_program *program, td_grade_result *r) {
-    const char *at = strstr(program->messages, "error");
-    while (at && at > program->messages && at[-1] != '\n') at--;
-    if (!at) at = program->messages;
+    const char *text = program->messages, *at = strstr(text, "error:"), *link = strstr(text, "undefined reference");
+    if (!at || (link && link < at)) at = link ? link : text;
+    while (at > text && at[-1] != '\n') at--;
     set(r, TD_GRADED_BUILD_FAILED, "%.*s", (int)strcspn(at, "\n"), at);
 }
 

@@ -115,7 +115,7 @@ static void build(td_grade_run *run, const char *folder, td_error fault[2], char
         td_program *program = &run->program[p];
         fault[p].status = td_program_build(program, run->sandbox, &e->part[p], others, folder, run->scratch,
                                            run->limits.gpu, &fault[p]);
-        if (fault[p].status == TD_OK) keep(program, said, room);
+        if (fault[p].status == TD_OK && program->outcome != TD_NOT_THERE) keep(program, said, room);
     }
 }
 
