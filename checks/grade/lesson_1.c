@@ -21,16 +21,16 @@ static td_status measure(td_grade_run *run, const td_grade_check *check, const t
     if (s == TD_OK)
         s = td_child_run(child, TD_MEASURE, &request, td_grade_limit(run, SECONDS), LARGEST, td_device_world, device,
                          &said, err);
-    if (s == TD_OK) {
-        int done = said.outcome == TD_CHILD_FINE && !said.done.notes;
-        got.status = done ? (td_status)said.done.status : TD_INTERNAL;
-        if (done && !td_wire_get(&said.bytes, &got.times, sizeof got.times)) got.status = TD_INTERNAL;
-        if (got.status == TD_OK || got.status == TD_WRONG) {
-            td_measure_judge(device, c->runs, &got, c->name, result, &run->suspects);
-            td_asked_aside(&td_asked_speedup, &run->suspects);
-            td_asked_aside(&td_asked_compare, &run->suspects);
-        } else
-            td_grade_outcome(result, c->name, &said);
+    if (s == TD_OK && (said.outcome != TD_CHILD_FINE || said.done.notes ||
+                       (said.done.status != TD_OK && said.done.status != TD_WRONG)))
+        td_grade_outcome(result, c->name, &said);
+    else if (s == TD_OK && !td_wire_get(&said.bytes, &got.times, sizeof got.times))
+        td_grade_wrong(result, c->name, "the reply has no times");
+    else if (s == TD_OK) {
+        got.status = (td_status)said.done.status;
+        td_measure_judge(device, c->runs, &got, c->name, result, &run->suspects);
+        td_asked_aside(&td_asked_speedup, &run->suspects);
+        td_asked_aside(&td_asked_compare, &run->suspects);
     }
     td_grade_let_go(run, child);
     td_wire_free(&request);
