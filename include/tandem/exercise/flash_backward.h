@@ -18,7 +18,7 @@ extern "C" {
 td_status exercise_flash_backward(const td_attention_problem *problem, const td_tensor *t, td_error *err);
 
 /* The same as kernels: data is device memory, work is put on `stream`. `D` has room for B·Hq·Tq floats of device
- * memory, holding garbage. d ≤ 128. */
+ * memory, holding garbage. d ≤ 128; tiles are yours, whatever problem->block says. */
 td_status exercise_flash_backward_kernels(const td_attention_problem *problem, const td_tensor *t, float *D,
                                           void *stream, td_error *err);
 
