@@ -37,13 +37,13 @@ static void release_all(td_ranks_world *w) {
         if (w->state[r] == TD_RANK_WAITS) refuse(w, r);
 }
 
-td_status td_ranks_wrong(td_ranks_world *w, td_ranks_fault fault, int rank, const char *format, ...) {
+td_status td_ranks_wrong(td_ranks_world *w, td_ranks_fault fault, const char *format, ...) {
     if (w->fault) return TD_WRONG;
     va_list args;
     va_start(args, format);
     vsnprintf(w->message, sizeof w->message, format, args);
     va_end(args);
-    w->fault = fault, w->fault_rank = rank;
+    w->fault = fault;
     release_all(w);
     return TD_WRONG;
 }
@@ -68,7 +68,7 @@ static void find_hang(td_ranks_world *w) {
     const td_ranks_op *op = &w->op[w->waits_for[waiting]];
     int missing = 0;
     while (missing < w->ranks && op->started >> missing & 1) missing++;
-    td_ranks_wrong(w, TD_RANKS_NEVER_CAME, missing, "rank %d waits for %s, which rank %d never starts: it %s", waiting,
+    td_ranks_wrong(w, TD_RANKS_NEVER_CAME, "rank %d waits for %s, which rank %d never starts: it %s", waiting,
                    words(&op->asked), missing,
                    w->state[missing] == TD_RANK_WAITS ? "waits for another one" : "has returned");
 }
@@ -112,8 +112,7 @@ static td_status take_piece(td_ranks_world *w, int rank, int number, td_wire_rea
     td_ranks_op *op = &w->op[number];
     const int64_t bytes = td_ranks_given(&op->asked, rank, w->ranks), piece = question->end - question->at;
     if (piece > bytes - op->have[rank] || (piece == 0 && bytes > op->have[rank]))
-        return td_ranks_wrong(w, TD_RANKS_ILLEGAL, rank, "rank %d sent data that is not that of %s", rank,
-                              words(&op->asked));
+        return td_ranks_wrong(w, TD_RANKS_ILLEGAL, "rank %d sent data that is not that of %s", rank, words(&op->asked));
     if (piece) memcpy((char *)op->data[rank] + op->have[rank], question->at, (size_t)piece);
     op->have[rank] += piece;
     w->answer[rank].ready = 1, w->answer[rank].status = TD_OK, w->answer[rank].bytes.bytes = 0;
@@ -147,7 +146,7 @@ static td_status start(td_ranks_world *w, int rank, td_wire_reader *question, td
     td_ask_start a;
     const int number = w->started[rank];
     if (!td_wire_get(question, &a, sizeof a) || !legal(w, &a) || number == OPS)
-        return td_ranks_wrong(w, TD_RANKS_ILLEGAL, rank,
+        return td_ranks_wrong(w, TD_RANKS_ILLEGAL,
                               number == OPS ? "rank %d started too many collectives"
                                             : "rank %d started a collective that comm.h does not have: reductions take "
                                               "f32 and f64, count is 0 or more, root a rank",
@@ -161,20 +160,19 @@ static td_status start(td_ranks_world *w, int rank, td_wire_reader *question, td
     const td_ask_start *first = &op->asked;
     if (!same(first, &a)) {
         w->fault_count[0] = a.count, w->fault_count[1] = first->count;
-        return td_ranks_wrong(w, TD_RANKS_MISMATCH, rank,
+        return td_ranks_wrong(w, TD_RANKS_MISMATCH,
                               "collective %d is %s on rank %d, but %s on rank %d: every rank must start the same in "
                               "the same order",
                               number, words(&a), rank, words(first), op->first);
     }
     const int64_t bytes = td_ranks_given(&a, rank, w->ranks);
     if (bytes > most_held - w->held)
-        return td_ranks_wrong(w, TD_RANKS_ILLEGAL, rank, "rank %d: more than %lld bytes are in flight with %s", rank,
+        return td_ranks_wrong(w, TD_RANKS_ILLEGAL, "rank %d: more than %lld bytes are in flight with %s", rank,
                               (long long)most_held, words(&a));
     op->data[rank] = malloc((size_t)bytes + 1);
     if (!op->data[rank]) return td_fail(err, TD_NO_MEMORY, "no memory for a rank's data");
     w->held += bytes;
     w->started[rank]++;
-    op->announced |= 1u << rank;
     return take_piece(w, rank, number, question, err);
 }
 
@@ -183,7 +181,7 @@ static td_status on_work(td_ranks_world *w, int rank, uint32_t what, td_wire_rea
     td_ask_work ask;
     const unsigned bit = 1u << rank;
     if (!td_wire_get(question, &ask, sizeof ask) || ask.work < 0 || ask.work >= w->started[rank])
-        return td_ranks_wrong(w, TD_RANKS_ILLEGAL, rank, "rank %d awaits what it has not started", rank);
+        return td_ranks_wrong(w, TD_RANKS_ILLEGAL, "rank %d awaits what it has not started", rank);
     td_ranks_op *op = &w->op[ask.work];
     if (what == TD_ASK_MORE && !(op->started & bit)) return take_piece(w, rank, (int)ask.work, question, err);
     if (what == TD_ASK_REST && (op->awaited & bit) && op->result && ask.at >= 0 &&
@@ -192,9 +190,9 @@ static td_status on_work(td_ranks_world *w, int rank, uint32_t what, td_wire_rea
         return TD_OK;
     }
     if (what != TD_ASK_AWAIT || (op->awaited & bit) || !(op->started & bit))
-        return td_ranks_wrong(w, TD_RANKS_ILLEGAL, rank, "rank %d awaits %s twice", rank, words(&op->asked));
+        return td_ranks_wrong(w, TD_RANKS_ILLEGAL, "rank %d awaits %s twice", rank, words(&op->asked));
     if (ask.touched)
-        return td_ranks_wrong(w, TD_RANKS_TOUCHED, rank, "rank %d: an array was written while %s was under way", rank,
+        return td_ranks_wrong(w, TD_RANKS_TOUCHED, "rank %d: an array was written while %s was under way", rank,
                               words(&op->asked));
     if (op->started == (1u << w->ranks) - 1) {
         give_first(w, rank, op);
@@ -207,8 +205,7 @@ static td_status on_work(td_ranks_world *w, int rank, uint32_t what, td_wire_rea
 static td_status early(td_ranks_world *w, int rank, td_wire_reader *question) {
     td_ask_early ask;
     if (!td_wire_get(question, &ask, sizeof ask)) memset(&ask, 0, sizeof ask);
-    if (!w->fault) w->fault_parameter = ask.parameter;
-    return td_ranks_wrong(w, TD_RANKS_EARLY, rank,
+    return td_ranks_wrong(w, TD_RANKS_EARLY,
                           "rank %d: backward has still to write parameter %d's gradient, and '%.47s' holds it already",
                           rank, ask.parameter, ask.label);
 }
@@ -216,9 +213,9 @@ static td_status early(td_ranks_world *w, int rank, td_wire_reader *question) {
 static td_status own_question(td_ranks_world *w, int rank, uint32_t what, td_wire_reader *question) {
     td_ranks_answer *a = &w->answer[rank];
     td_error own = {TD_OK, ""};
-    if (what < TD_ASK_OWN) return td_ranks_wrong(w, TD_RANKS_ILLEGAL, rank, "rank %d asked what has no meaning", rank);
+    if (what < TD_ASK_OWN) return td_ranks_wrong(w, TD_RANKS_ILLEGAL, "rank %d asked what has no meaning", rank);
     td_status status = w->ask(w->context, w, rank, what, question, &a->bytes, &own);
-    if (status) return td_ranks_wrong(w, TD_RANKS_ILLEGAL, rank, "rank %d: %s", rank, own.message);
+    if (status) return td_ranks_wrong(w, TD_RANKS_ILLEGAL, "rank %d: %s", rank, own.message);
     a->ready = 1, a->status = TD_OK;
     return TD_OK;
 }
@@ -250,7 +247,7 @@ void td_ranks_over(td_ranks_world *w, int rank, td_rank_state state, int own) {
     w->state[rank] = state, w->waits_for[rank] = -1;
     if (own && w->failed < 0 && !w->fault) w->failed = rank;
     if (own)
-        td_ranks_wrong(w, TD_RANKS_LOST, rank, "rank %d is no more", rank);
+        td_ranks_wrong(w, TD_RANKS_LOST, "rank %d is no more", rank);
     else if (state == TD_RANK_DONE)
         td_ranks_all_awaited(w, rank, &told);
     find_hang(w);
@@ -259,7 +256,7 @@ void td_ranks_over(td_ranks_world *w, int rank, td_rank_state state, int own) {
 td_status td_ranks_all_awaited(td_ranks_world *w, int rank, td_error *err) {
     for (int k = 0; k < w->started[rank] && !w->fault; k++)
         if (!(w->op[k].awaited >> rank & 1))
-            td_ranks_wrong(w, TD_RANKS_UNAWAITED, rank, "rank %d never awaits %s: its result is not there yet", rank,
+            td_ranks_wrong(w, TD_RANKS_UNAWAITED, "rank %d never awaits %s: its result is not there yet", rank,
                            words(&w->op[k].asked));
     return w->fault ? td_fail(err, TD_WRONG, "%.300s", w->message) : TD_OK;
 }

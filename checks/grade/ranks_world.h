@@ -27,8 +27,8 @@ typedef enum td_ranks_fault {
 typedef struct td_ranks_op {
     td_ask_start asked; /* by the rank that came first */
     int first;
-    unsigned announced, started, awaited, fetched; /* a bit a rank */
-    void *data[TD_RANKS], *result;                 /* of each rank until all have come; from then on */
+    unsigned started, awaited, fetched; /* a bit a rank */
+    void *data[TD_RANKS], *result;      /* of each rank until all have come; from then on */
     int64_t have[TD_RANKS];
     double ready, begin, end;
 } td_ranks_op;
@@ -61,8 +61,7 @@ struct td_ranks_world {
     double clock[TD_RANKS], link_free;
     double sent; /* bytes that each rank has put on a ring */
 
-    td_ranks_fault fault; /* the first; from then on every question is refused */
-    int fault_rank, fault_parameter;
+    td_ranks_fault fault;   /* the first; from then on every question is refused */
     int64_t fault_count[2]; /* of a mismatch: elements there, and on the rank that came first */
     char message[400];
     td_said said[TD_RANKS]; /* how each rank ended */
@@ -84,8 +83,8 @@ td_status td_ranks_run(td_ranks_world *world, td_child *const *children, uint32_
 void td_ranks_compute(td_ranks_world *world, int rank, double seconds);
 /* TD_WRONG, and a fault, if this rank has started what it did not await. */
 td_status td_ranks_all_awaited(td_ranks_world *world, int rank, td_error *err);
-td_status td_ranks_wrong(td_ranks_world *world, td_ranks_fault fault, int rank, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+td_status td_ranks_wrong(td_ranks_world *world, td_ranks_fault fault, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ranks_carry.c: all ranks have started it: result, and times. */
 td_status td_ranks_carry_out(td_ranks_world *world, td_ranks_op *op, td_error *err);
