@@ -9,7 +9,7 @@
  * a sum of n terms, u_S and u_P of it for rounded scores and probabilities, and the store. The larger of the two,
  * doubled for a mistake that amplifies errors. A wide net is safe here: a mistake that the right answer also fits is
  * not counted, and a diagnosis never turns a verdict. */
-static const double widening = 2;
+enum { WIDENING = 2, GENEROUS = 16 };
 
 /* Largest finite |x| of a row. */
 static double largest_of(const td_tensor *t, int64_t b, int64_t h, int64_t i) {
@@ -24,7 +24,7 @@ static double largest_of(const td_tensor *t, int64_t b, int64_t h, int64_t i) {
 /* out = gate, made wide enough for the mistake's answer. In attention an element may be what is left where large terms
  * cancel: for its sums, in backward for all, the largest of its row, whose terms are of the same size, stands for x. */
 static void widen(const td_problem *problem, const td_rounding *r, td_dtype stored, const td_tensor *wrong,
-                  const double *gate, double *out) {
+                  int generous, const double *gate, double *out) {
     const td_attention_problem *a = &problem->attention;
     int is_backward = problem->op == TD_OP_ATTENTION_BACKWARD, is_attention = td_op_is_attention(problem->op);
     double n = is_attention ? (double)(a->Tk + a->d) : (double)(problem->matrix.N + problem->matrix.K);
@@ -40,7 +40,8 @@ static void widen(const td_problem *problem, const td_rounding *r, td_dtype stor
                     double own = fabs(td_get(wrong, b, h, i, j));
                     if (!isfinite(own)) own = 0;
                     double x = is_attention ? largest : own;
-                    *out++ = widening * fmax(*gate++, summed * x + rounded * (is_backward ? x : own));
+                    *out++ = (generous ? GENEROUS : WIDENING) *
+                             fmax(*gate++, summed * x + rounded * (is_backward ? x : own));
                 }
             }
 }
@@ -107,7 +108,8 @@ td_view td_right_view(const td_right *right, const td_tensor *tensors, const td_
         const td_tensor *got = &tensors[role->index], *mistaken = &wrong[role->index];
         td_comparison c;
         if (!role->is_output || !got->data) continue;
-        widen(&truth->problem, &right->rounding, got->dtype, mistaken, right->bounds[role->index].gate, right->wide);
+        widen(&truth->problem, &right->rounding, got->dtype, mistaken, right->generous, right->bounds[role->index].gate,
+              right->wide);
         td_compare(got, mistaken, right->wide, role->infinity_sign, &c);
         view.fits &= c.verdict != TD_FAIL && written_alike(got, mistaken);
         td_compare(&truth->tensors[role->index], mistaken, right->wide, role->infinity_sign, &c);

@@ -11,7 +11,8 @@ typedef struct td_right {
     td_trial truth;
     td_rounding rounding;
     td_bounds bounds[TD_MAX_TENSORS]; /* by tensor; gate is NULL for an input */
-    double *wide;                     /* room for the widened bounds of one output */
+    int generous; /* 1: "reproduces" is far wider, for code in any style; 0 unless its user sets it */
+    double *wide; /* room for the widened bounds of one output */
 } td_right;
 
 /* `tensors`: inputs of any dtype; of an output the dtype in which it is stored. */

@@ -8,6 +8,26 @@ static const td_variant *twin_of(td_op op) {
     return td_variant_find(op == TD_OP_ATTENTION_FORWARD ? "online_f32" : "backward_two_pass_f32");
 }
 
+/* Strides for dimensions from the slowest to the fastest, the fastest `step` apart, each row of it `pad` longer. */
+static void order(td_tensor *t, const int slow_to_fast[4], int64_t step, int64_t pad) {
+    int64_t stride = step;
+    for (int k = 3; k >= 0; k--) {
+        t->stride[slow_to_fast[k]] = stride;
+        stride *= t->size[slow_to_fast[k]];
+        if (k == 3) stride += pad;
+    }
+}
+
+/* V's storage is the largest: who walks it with the strides of another reads something, and something wrong. */
+static void mix(td_trial_plan *plan) {
+    static const int by_columns[] = {0, 1, 3, 2}, by_time[] = {0, 2, 1, 3}, by_head[] = {1, 0, 2, 3};
+    order(&plan->view[TD_Q], by_time, 2, 1), order(&plan->view[TD_K], by_columns, 1, 1);
+    order(&plan->view[TD_V], by_head, 2, 5), order(&plan->view[TD_O], by_time, 2, 1);
+    order(&plan->view[TD_LSE], by_time, 1, 0), order(&plan->view[TD_DO], by_columns, 1, 2);
+    order(&plan->view[TD_DQ], by_head, 2, 1), order(&plan->view[TD_DK], by_columns, 1, 3);
+    order(&plan->view[TD_DV], by_time, 1, 5);
+}
+
 td_status td_attention_draw(td_attention_answer *out, const td_attention_task *task, const td_attention_case *c,
                             uint64_t seed, td_error *err) {
     const td_variant *twin = twin_of(task->op);
@@ -19,6 +39,7 @@ td_status td_attention_draw(td_attention_answer *out, const td_attention_task *t
     if (s) return s;
     td_trial_plan_layout(&plan, twin, &problem, c->layout, TD_F32);
     for (int k = 0; k < TD_MAX_TENSORS && c->at_start; k++) plan.lead[k] = 1;
+    if (c->mixed) mix(&plan);
     if (task->op == TD_OP_ATTENTION_BACKWARD && c->layout == TD_LAYOUT_BROADCAST) /* the gradient of a sum over b */
         plan.view[TD_DO].stride[0] = 0;
     if ((s = td_trial_new(&out->trial, twin, &problem, &plan, &plain, err))) return s;
@@ -136,6 +157,7 @@ td_status td_attention_judge(const td_attention_task *task, const td_attention_a
     td_problem problem = some_rows(answer, tensors);
     td_status s = td_right_new(&right, &problem, tensors, &task->rounding, &trial->allocator, err);
     if (s) return s;
+    right.generous = 1;
     if (td_trial_verify(trial, &why)) td_grade_wrong(result, name, "%s", why.message);
     for (int k = 0; k < trial->operation->tensors; k++) {
         const td_tensor_role *role = &trial->operation->role[k];
@@ -149,7 +171,10 @@ td_status td_attention_judge(const td_attention_task *task, const td_attention_a
         look_for_unwritten(got, role->name, name, result);
         td_grade_compared(result, name, role->name, &c);
     }
-    if (suspects && !answer->asked->unnamed) td_attention_hear(suspects, &right, tensors, failed);
+    if (suspects && !answer->asked->unnamed) {
+        td_attention_hear(suspects, &right, tensors, failed);
+        if (answer->asked->apart == 0) td_attention_hear_misreadings(suspects, &right, trial);
+    }
     td_right_free(&right);
     return TD_OK;
 }

@@ -13,6 +13,7 @@ typedef struct td_attention_case {
     td_fixture fixture;
     int at_start; /* a page that may not be touched lies before each storage, not behind it; bases are one element off
                    */
+    int mixed;    /* every tensor in an order of its own, elements of a row apart in some; `layout` is not looked at */
     int secret;
     int64_t apart; /* only every apart-th row of forward is judged, the first of them drawn; 0: all are */
     int unnamed;   /* says nothing of mistakes: its answer depends on what is left to the submission */
@@ -28,6 +29,10 @@ void td_plant_in_query(const td_attention_problem *a, const td_tensor *t);
 void td_plant_unread(const td_attention_problem *a, const td_tensor *t);
 void td_plant_read_by_some(const td_attention_problem *a, const td_tensor *t);
 void td_plant_minus_infinity(const td_attention_problem *a, const td_tensor *t);
+/* Small whole numbers in Q and K: scores are exact, and so is what most mistakes make of them, however large. And
+ * scores of −10000 and little less. */
+void td_plant_whole_numbers(const td_attention_problem *a, const td_tensor *t);
+void td_plant_far_below(const td_attention_problem *a, const td_tensor *t);
 
 /* How an exercise's cases are put. */
 typedef struct td_attention_task {
@@ -83,7 +88,11 @@ td_status td_attention_repeat(td_grade_run *run, const td_grade_check *check, co
 /* Every known mistake of the operation is a suspect; one whose answer depends on the block also as it is in blocks of
  * some usual sizes, whatever the problem asks for. */
 void td_attention_enter(td_suspects *suspects, td_op op);
-/* A case is judged: hear them. `right` is of the same problem and inputs. */
+/* A case is judged: hear them. `right` is of the trial's problem and inputs, or of some of its rows, which `tensors`
+ * are then. */
 void td_attention_hear(td_suspects *suspects, const td_right *right, const td_tensor *tensors, int failed);
+/* Those that follow wrong strides; heard after the others. */
+void td_attention_enter_misreadings(td_suspects *suspects);
+void td_attention_hear_misreadings(td_suspects *suspects, const td_right *right, const td_trial *trial);
 
 #endif

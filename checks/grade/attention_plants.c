@@ -47,3 +47,21 @@ void td_plant_minus_infinity(const td_attention_problem *a, const td_tensor *t) 
     for (int64_t i = 0; i < a->Tq; i++) td_set(&t[TD_Q], 0, 0, i, 0, 1);
     for (int64_t j = 0; j < 2; j++) td_set(&t[TD_K], 0, 0, j, 0, -INFINITY);
 }
+
+void td_plant_whole_numbers(const td_attention_problem *a, const td_tensor *t) {
+    for (int k = TD_Q; k <= TD_K; k++)
+        for (int64_t b = 0; b < a->B; b++)
+            for (int64_t h = 0; h < t[k].size[1]; h++)
+                for (int64_t i = 0; i < t[k].size[2]; i++)
+                    for (int64_t c = 0; c < a->d; c++) {
+                        double x = rint(1.5 * td_get(&t[k], b, h, i, c));
+                        td_set(&t[k], b, h, i, c, fmax(-3, fmin(3, x)));
+                    }
+}
+
+/* −10000, −10001 and −10002. */
+void td_plant_far_below(const td_attention_problem *a, const td_tensor *t) {
+    for (int64_t i = 0; i < a->Tq; i++)
+        for (int64_t c = 0; c < a->d; c++) td_set(&t[TD_Q], 0, 0, i, c, -(c == 0));
+    for (int64_t j = 0; j < a->Tk; j++) td_set(&t[TD_K], 0, 0, j, 0, 10000 + (double)(j % 3));
+}

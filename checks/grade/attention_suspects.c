@@ -10,6 +10,11 @@ static const char *const by_block[] = {"no_alpha",
                                        "zero_padded_tail",
                                        "tail_dropped",
                                        "tail_repeated",
+                                       "tail_of_row_dropped",
+                                       "weights_from_old_maximum",
+                                       "V_of_first_block",
+                                       "falling_maximum",
+                                       "keys_of_row_dropped",
                                        "mask_by_block",
                                        "l_unmasked_in_block",
                                        "l_overwritten",
@@ -74,6 +79,7 @@ void td_attention_enter(td_suspects *suspects, td_op op) {
     for (int m = 0; (mistake = mistake_at(op, m)); m++)
         for (int own = -1; own < (depends_on_block(short_name(mistake)) ? OWN_BLOCKS : 0); own++)
             suspect_of(suspects, mistake, own);
+    td_attention_enter_misreadings(suspects);
 }
 
 void td_attention_hear(td_suspects *suspects, const td_right *right, const td_tensor *tensors, int failed) {

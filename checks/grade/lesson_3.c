@@ -21,7 +21,7 @@ static const td_attention_case shapes[] = {
 static const td_attention_case ragged[] = {
     {.name = "15 x 17, d 1", .problem = {1, 1, 1, 15, 17, 1, 0.7, FULL, 16}},
     {.name = "1 x 31, d 46", .problem = {1, 2, 2, 1, 31, 46, 0.15, FULL, 16}},
-    {.name = "33 x 1, d 63", .problem = {1, 1, 1, 33, 1, 63, 0.126, FULL, 16}},
+    {.name = "33 x 1, d 63", .problem = {1, 1, 1, 33, 1, 63, 0.126, FULL, 1}},
     {.name = "17 x 33, d 64", .problem = {1, 2, 2, 17, 33, 64, 0.1, FULL, 32}},
     {.name = "31 x 16, d 128", .problem = {1, 1, 1, 31, 16, 128, 0.0884, LEFT, 5}},
     {.name = "16 x 127, d 63", .problem = {1, 1, 1, 16, 127, 63, 0.2, FULL, 16}, .secret = 1},
@@ -58,6 +58,7 @@ static const td_attention_case strides[] = {
      .problem = {2, 3, 3, 20, 28, 16, 0.25, FULL, 8},
      .layout = TD_LAYOUT_TRANSPOSED},
     {.name = "K and V for all batches", .problem = {3, 2, 1, 20, 28, 16, 0.25, LEFT, 8}, .layout = TD_LAYOUT_BROADCAST},
+    {.name = "an order each", .problem = {2, 4, 2, 17, 22, 14, 0.3, RIGHT, 8}, .mixed = 1},
     {.name = "one element off", .problem = {1, 2, 2, 19, 21, 13, 0.25, FULL, 8}, .at_start = 1},
     {.name = "secret",
      .problem = {2, 4, 2, 25, 33, 23, 0.2, RIGHT, 16},
@@ -68,24 +69,39 @@ static const td_attention_case strides[] = {
 };
 
 static const td_attention_case extreme[] = {
-    {.name = "large scores", .problem = {1, 2, 2, 24, 40, 16, 30, FULL, 8}},
-    {.name = "large offset", .problem = {1, 1, 1, 24, 40, 16, 0.25, LEFT, 8}, .fixture = TD_FIXTURE_OFFSET},
-    {.name = "one-hot", .problem = {1, 1, 1, 24, 40, 16, 0.25, FULL, 8}, .fixture = TD_FIXTURE_ONE_HOT},
+    {.name = "large scores", .problem = {1, 2, 2, 24, 40, 16, 8, FULL, 8}, .plant = td_plant_whole_numbers},
+    {.name = "negative scale", .problem = {1, 1, 1, 24, 40, 16, -8, FULL, 8}, .plant = td_plant_whole_numbers},
+    {.name = "scale 0", .problem = {1, 1, 1, 24, 40, 16, 0, LEFT, 8}},
     {.name = "maximum first", .problem = {1, 1, 1, 3, 32, 4, 1, FULL, 16}, .plant = td_plant_falling},
     {.name = "maximum last", .problem = {1, 1, 1, 3, 32, 4, 1, FULL, 16}, .plant = td_plant_rising},
-    {.name = "negative scale", .problem = {1, 1, 1, 24, 40, 16, -20, FULL, 8}},
-    {.name = "scale 0", .problem = {1, 1, 1, 24, 40, 16, 0, LEFT, 8}},
-    {.name = "secret", .problem = {1, 1, 1, 33, 45, 24, 25, RIGHT, 8}, .fixture = TD_FIXTURE_OUTLIER, .secret = 1},
+    {.name = "far below 0", .problem = {1, 1, 1, 5, 20, 4, 1, FULL, 8}, .plant = td_plant_far_below},
+    {.name = "large offset",
+     .problem = {1, 1, 1, 24, 40, 16, 0.25, LEFT, 8},
+     .fixture = TD_FIXTURE_OFFSET,
+     .unnamed = 1},
+    {.name = "one-hot", .problem = {1, 1, 1, 24, 40, 16, 0.25, FULL, 8}, .fixture = TD_FIXTURE_ONE_HOT},
+    {.name = "secret",
+     .problem = {1, 1, 1, 33, 45, 24, 25, RIGHT, 8},
+     .fixture = TD_FIXTURE_OUTLIER,
+     .secret = 1,
+     .unnamed = 1},
     {.name = NULL},
 };
 
 static const td_attention_case nonfinite[] = {
-    {.name = "NaN in a query", .problem = {1, 1, 1, 6, 9, 8, 0.35, FULL, 4}, .plant = td_plant_in_query},
-    {.name = "NaN that no query reads", .problem = {1, 1, 1, 6, 11, 8, 0.35, LEFT, 4}, .plant = td_plant_unread},
+    {.name = "NaN in a query", .problem = {1, 1, 1, 6, 9, 8, 0.35, FULL, 4}, .plant = td_plant_in_query, .unnamed = 1},
+    {.name = "NaN that no query reads",
+     .problem = {1, 1, 1, 6, 11, 8, 0.35, LEFT, 4},
+     .plant = td_plant_unread,
+     .unnamed = 1},
     {.name = "NaN that some queries read",
      .problem = {1, 1, 1, 9, 9, 8, 0.35, LEFT, 4},
-     .plant = td_plant_read_by_some},
-    {.name = "scores of -inf first", .problem = {1, 1, 1, 5, 8, 8, 0.35, FULL, 2}, .plant = td_plant_minus_infinity},
+     .plant = td_plant_read_by_some,
+     .unnamed = 1},
+    {.name = "scores of -inf first",
+     .problem = {1, 1, 1, 5, 8, 8, 0.35, FULL, 2},
+     .plant = td_plant_minus_infinity,
+     .unnamed = 1},
     {.name = NULL},
 };
 
@@ -93,15 +109,15 @@ static const td_attention_case blocks[] = {
     {.name = "block 1", .problem = {1, 1, 1, 20, 37, 16, 0.4, FULL, 1}},
     {.name = "block 7", .problem = {1, 1, 1, 20, 37, 16, 0.4, LEFT, 7}},
     {.name = "block 64 of 200 keys", .problem = {1, 1, 1, 20, 200, 16, 0.4, FULL, 64}},
-    {.name = "a block beyond all keys", .problem = {1, 1, 1, 20, 37, 16, 0.4, FULL, 1000000}},
+    {.name = "a block beyond all keys", .problem = {1, 1, 1, 20, 37, 16, 0.4, FULL, 1000000}, .unnamed = 1},
     {.name = NULL},
 };
 
 static const td_attention_case lse[] = {
     {.name = "no mask", .problem = {1, 2, 2, 17, 33, 16, 0.3, FULL, 8}},
     {.name = "rows without a key", .problem = {1, 1, 1, 33, 20, 16, 0.3, RIGHT, 8}},
-    {.name = "large scores", .problem = {1, 1, 1, 17, 33, 16, -25, LEFT, 8}},
-    {.name = "secret", .problem = {2, 2, 1, 19, 40, 24, 0.5, RIGHT, 16}, .layout = TD_LAYOUT_TRANSPOSED, .secret = 1},
+    {.name = "large scores", .problem = {1, 1, 1, 17, 33, 16, -8, LEFT, 8}, .plant = td_plant_whole_numbers},
+    {.name = "secret", .problem = {2, 2, 1, 19, 40, 24, 0.5, RIGHT, 16}, .mixed = 1, .secret = 1},
     {.name = NULL},
 };
 

@@ -58,6 +58,7 @@ static const td_attention_case strides[] = {
      .problem = {2, 3, 3, 20, 40, 16, 0.25, FULL, 0},
      .layout = TD_LAYOUT_TRANSPOSED},
     {.name = "K and V for all batches", .problem = {3, 2, 1, 20, 40, 16, 0.25, LEFT, 0}, .layout = TD_LAYOUT_BROADCAST},
+    {.name = "an order each", .problem = {2, 4, 2, 17, 22, 14, 0.3, RIGHT, 0}, .mixed = 1},
     {.name = "one element off", .problem = {1, 2, 2, 36, 40, 64, 0.125, FULL, 0}, .at_start = 1},
     {.name = "secret",
      .problem = {2, 4, 2, 25, 37, 23, 0.2, RIGHT, 0},
@@ -68,29 +69,41 @@ static const td_attention_case strides[] = {
 };
 
 static const td_attention_case extreme[] = {
-    {.name = "large scores", .problem = {1, 2, 2, 24, 150, 16, 30, FULL, 0}},
-    {.name = "large offset", .problem = {1, 1, 1, 24, 80, 16, 0.25, LEFT, 0}, .fixture = TD_FIXTURE_OFFSET},
+    {.name = "large scores", .problem = {1, 2, 2, 24, 150, 16, 8, FULL, 0}, .plant = td_plant_whole_numbers},
+    {.name = "large offset",
+     .problem = {1, 1, 1, 24, 80, 16, 0.25, LEFT, 0},
+     .fixture = TD_FIXTURE_OFFSET,
+     .unnamed = 1},
     {.name = "maximum first", .problem = {1, 1, 1, 3, 256, 4, 1, FULL, 0}, .plant = td_plant_falling},
     {.name = "maximum last", .problem = {1, 1, 1, 3, 256, 4, 1, FULL, 0}, .plant = td_plant_rising},
-    {.name = "negative scale", .problem = {1, 1, 1, 24, 80, 16, -20, FULL, 0}},
+    {.name = "negative scale", .problem = {1, 1, 1, 24, 80, 16, -8, FULL, 0}, .plant = td_plant_whole_numbers},
+    {.name = "far below 0", .problem = {1, 1, 1, 5, 80, 4, 1, FULL, 0}, .plant = td_plant_far_below},
     {.name = "scale 0", .problem = {1, 1, 1, 24, 80, 16, 0, LEFT, 0}},
-    {.name = "secret", .problem = {1, 1, 1, 33, 145, 24, 25, RIGHT, 0}, .fixture = TD_FIXTURE_OUTLIER, .secret = 1},
+    {.name = "secret",
+     .problem = {1, 1, 1, 33, 145, 24, 25, RIGHT, 0},
+     .fixture = TD_FIXTURE_OUTLIER,
+     .secret = 1,
+     .unnamed = 1},
     {.name = NULL},
 };
 
 static const td_attention_case nonfinite[] = {
-    {.name = "NaN in a query", .problem = {1, 1, 1, 6, 39, 8, 0.35, FULL, 0}, .plant = td_plant_in_query},
-    {.name = "NaN that no query reads", .problem = {1, 1, 1, 6, 41, 8, 0.35, LEFT, 0}, .plant = td_plant_unread},
+    {.name = "NaN in a query", .problem = {1, 1, 1, 6, 39, 8, 0.35, FULL, 0}, .plant = td_plant_in_query, .unnamed = 1},
+    {.name = "NaN that no query reads",
+     .problem = {1, 1, 1, 6, 41, 8, 0.35, LEFT, 0},
+     .plant = td_plant_unread,
+     .unnamed = 1},
     {.name = "NaN that some queries read",
      .problem = {1, 1, 1, 39, 39, 8, 0.35, LEFT, 0},
-     .plant = td_plant_read_by_some},
+     .plant = td_plant_read_by_some,
+     .unnamed = 1},
     {.name = NULL},
 };
 
 static const td_attention_case lse[] = {
     {.name = "no mask", .problem = {1, 2, 2, 17, 133, 16, 0.3, FULL, 0}},
     {.name = "rows without a key", .problem = {1, 1, 1, 70, 40, 16, 0.3, RIGHT, 0}},
-    {.name = "large scores", .problem = {1, 1, 1, 17, 33, 16, -25, LEFT, 0}},
+    {.name = "large scores", .problem = {1, 1, 1, 17, 33, 16, -8, LEFT, 0}, .plant = td_plant_whole_numbers},
     {.name = "secret", .problem = {2, 2, 1, 19, 80, 24, 0.5, RIGHT, 0}, .layout = TD_LAYOUT_TRANSPOSED, .secret = 1},
     {.name = NULL},
 };

@@ -16,7 +16,7 @@ const td_attention_case td_backward_shapes[] = {
 const td_attention_case td_backward_ragged[] = {
     {.name = "15 x 17, d 1", .problem = {1, 1, 1, 15, 17, 1, 0.7, FULL, 16}},
     {.name = "1 x 31, d 46", .problem = {1, 2, 2, 1, 31, 46, 0.15, FULL, 16}},
-    {.name = "33 x 1, d 63", .problem = {1, 1, 1, 33, 1, 63, 0.126, FULL, 16}},
+    {.name = "33 x 1, d 63", .problem = {1, 1, 1, 33, 1, 63, 0.126, FULL, 1}},
     {.name = "17 x 33, d 64", .problem = {1, 1, 1, 17, 33, 64, 0.1, FULL, 16}},
     {.name = "127 x 70, d 16", .problem = {1, 1, 1, 127, 70, 16, 0.3, FULL, 64}},
     {.name = "31 x 16, d 128", .problem = {1, 1, 1, 31, 16, 128, 0.0884, LEFT, 5}, .secret = 1},
@@ -42,7 +42,10 @@ const td_attention_case td_backward_empty_rows[] = {
     {.name = "bottom-right, Tq > Tk", .problem = {1, 2, 2, 37, 20, 16, 0.3, RIGHT, 8}},
     {.name = "no keys", .problem = {1, 2, 2, 5, 0, 8, 0.3, FULL, 8}},
     {.name = "no queries", .problem = {1, 2, 2, 0, 5, 8, 0.3, FULL, 8}},
-    {.name = "NaN that no query reads", .problem = {1, 1, 1, 6, 19, 8, 0.35, LEFT, 4}, .plant = plant_unread},
+    {.name = "NaN that no query reads",
+     .problem = {1, 1, 1, 6, 19, 8, 0.35, LEFT, 4},
+     .plant = plant_unread,
+     .unnamed = 1},
     {.name = "secret", .problem = {1, 1, 1, 50, 33, 16, 0.3, RIGHT, 16}, .secret = 1},
     {.name = NULL},
 };
@@ -59,6 +62,7 @@ const td_attention_case td_backward_strides[] = {
      .problem = {2, 3, 3, 20, 28, 16, 0.25, FULL, 8},
      .layout = TD_LAYOUT_TRANSPOSED},
     {.name = "shared K, V and dO", .problem = {3, 2, 1, 20, 28, 16, 0.25, LEFT, 8}, .layout = TD_LAYOUT_BROADCAST},
+    {.name = "an order each", .problem = {2, 4, 2, 17, 22, 14, 0.3, RIGHT, 8}, .mixed = 1},
     {.name = "one element off", .problem = {1, 2, 2, 19, 21, 13, 0.25, FULL, 8}, .at_start = 1},
     {.name = "secret",
      .problem = {2, 4, 2, 25, 33, 23, 0.2, RIGHT, 16},
@@ -69,10 +73,17 @@ const td_attention_case td_backward_strides[] = {
 };
 
 const td_attention_case td_backward_extreme[] = {
-    {.name = "large scores", .problem = {1, 2, 2, 24, 40, 16, 10, FULL, 8}},
-    {.name = "large offset", .problem = {1, 1, 1, 24, 40, 16, 0.25, LEFT, 8}, .fixture = TD_FIXTURE_OFFSET},
-    {.name = "negative scale", .problem = {1, 1, 1, 24, 40, 16, -8, FULL, 8}},
+    {.name = "large scores", .problem = {1, 2, 2, 24, 40, 16, 2, FULL, 8}, .plant = td_plant_whole_numbers},
+    {.name = "large offset",
+     .problem = {1, 1, 1, 24, 40, 16, 0.25, LEFT, 8},
+     .fixture = TD_FIXTURE_OFFSET,
+     .unnamed = 1},
+    {.name = "negative scale", .problem = {1, 1, 1, 24, 40, 16, -2, FULL, 8}, .plant = td_plant_whole_numbers},
     {.name = "scale 0", .problem = {1, 1, 1, 24, 40, 16, 0, LEFT, 8}},
-    {.name = "secret", .problem = {1, 1, 1, 33, 45, 24, 0.3, RIGHT, 8}, .fixture = TD_FIXTURE_OUTLIER, .secret = 1},
+    {.name = "secret",
+     .problem = {1, 1, 1, 33, 45, 24, 0.3, RIGHT, 8},
+     .fixture = TD_FIXTURE_OUTLIER,
+     .secret = 1,
+     .unnamed = 1},
     {.name = NULL},
 };

@@ -76,6 +76,20 @@ MISTAKE(dQ_not_written, "dQ keeps what it arrived with: it is not written, or ad
 MISTAKE(dK_not_written, "dK keeps what it arrived with: it is not written, or added to without being set to 0");
 MISTAKE(dV_not_written, "dV keeps what it arrived with: it is not written, or added to without being set to 0");
 
+MISTAKE(D_of_O_and_O, "D is the sum of O ∘ O, not of dO ∘ O");
+MISTAKE(dP_with_K, "dP is dO·K, not dO·V");
+MISTAKE(dP_with_K_in_dQ, "dP is dO·K, not dO·V, where dQ is made");
+MISTAKE(kv_head_of_dQ, "query head h reads key/value head h mod Hkv where dQ is made");
+MISTAKE(keys_of_row_dropped, "of the keys that a query may read, those after the last full block are dropped");
+MISTAKE(lse_in_base_2, "LSE is taken for a logarithm in base 2: P is 2^(S log2 e − LSE)");
+MISTAKE(mask_of_keys, "dK and dV ignore the mask, dQ does not");
+MISTAKE(dK_scaled_twice, "dK is scaled twice");
+MISTAKE(dQ_scaled_twice, "dQ is scaled twice");
+MISTAKE(top_left_as_bottom_right, "the top-left mask is aligned to the bottom right");
+MISTAKE(bottom_right_as_top_left, "the bottom-right mask is aligned to the top left");
+MISTAKE(no_D_in_dQ, "D is not subtracted where dQ is made");
+MISTAKE(no_D_in_dK, "D is not subtracted where dK is made");
+
 const td_variant *const td_cpu_backward_mistakes[] = {
     &variant_no_D,
     &variant_plus_D,
@@ -132,5 +146,18 @@ const td_variant *const td_cpu_more_backward_mistakes[] = {
     &variant_dQ_not_written,
     &variant_dK_not_written,
     &variant_dV_not_written,
+    &variant_D_of_O_and_O,
+    &variant_dP_with_K,
+    &variant_dP_with_K_in_dQ,
+    &variant_kv_head_of_dQ,
+    &variant_keys_of_row_dropped,
+    &variant_lse_in_base_2,
+    &variant_mask_of_keys,
+    &variant_dK_scaled_twice,
+    &variant_dQ_scaled_twice,
+    &variant_top_left_as_bottom_right,
+    &variant_bottom_right_as_top_left,
+    &variant_no_D_in_dQ,
+    &variant_no_D_in_dK,
     NULL,
 };

@@ -56,7 +56,21 @@ typedef enum td_backward_mistake {
     keys_unwritten,
     dQ_not_written,
     dK_not_written,
-    dV_not_written
+    dV_not_written,
+    D_of_O_and_O,
+    dP_with_K,
+    dP_with_K_in_dQ,
+    kv_head_of_dQ,
+    keys_of_row_dropped,
+    lse_in_base_2,
+    mask_of_keys,
+    dK_scaled_twice,
+    dQ_scaled_twice,
+    top_left_as_bottom_right,
+    bottom_right_as_top_left,
+    no_D_in_dQ,
+    no_D_in_dK,
+    no_mistake /* of a pass that is right */
 } td_backward_mistake;
 
 /* Backward with that mistake. What it does not write keeps what it held. D has room for td_mistaken_bytes. */

@@ -25,8 +25,11 @@ static int is_visited(const walk *w, int64_t i, int64_t j) {
     if (w->kind == keys_dropped && j >= a->Tk / block * block) return 0;
     if (w->kind == last_key_dropped && j == a->Tk - 1) return 0;
     if (w->kind == mask_ignored) return 1;
+    if (w->kind == keys_of_row_dropped) return j < td_allowed_keys(mask, i, a->Tq, a->Tk) / block * block;
     if (w->kind == other_alignment && mask != TD_MASK_NONE)
         mask = mask == TD_MASK_CAUSAL_TOP_LEFT ? TD_MASK_CAUSAL_BOTTOM_RIGHT : TD_MASK_CAUSAL_TOP_LEFT;
+    if (w->kind == top_left_as_bottom_right && mask != TD_MASK_NONE) mask = TD_MASK_CAUSAL_BOTTOM_RIGHT;
+    if (w->kind == bottom_right_as_top_left && mask != TD_MASK_NONE) mask = TD_MASK_CAUSAL_TOP_LEFT;
     if (w->kind == always_causal && mask == TD_MASK_NONE) mask = TD_MASK_CAUSAL_TOP_LEFT;
     if (mask == TD_MASK_NONE) return 1;
     if (w->kind == shift_sign) shift = -shift;
@@ -59,11 +62,12 @@ static double weight(const walk *w, int64_t b, int64_t h, int64_t i, int64_t j) 
     double s = dot_with_key(w, TD_Q, b, h, i, TD_K, j, w->kind == K_by_columns);
     double lse = td_get(&w->t[TD_LSE], b, h, i, 0);
     if (w->kind != unscaled_scores) s *= w->kind == own_scale ? scale_of(w) : w->a->scale;
+    if (w->kind == lse_in_base_2) return exp(s - lse * log(2));
     return w->kind == not_normalised ? exp(s) : w->kind == lse_base_2 ? exp2(s - lse) : exp(s - lse);
 }
 
 static double dP(const walk *w, int64_t b, int64_t h, int64_t i, int64_t j) {
-    return dot_with_key(w, TD_DO, b, h, i, TD_V, j, w->kind == V_by_columns);
+    return dot_with_key(w, TD_DO, b, h, i, w->kind == dP_with_K ? TD_K : TD_V, j, w->kind == V_by_columns);
 }
 
 /* dS of a pair, whose P is p. */
@@ -86,6 +90,10 @@ static void fill_D(const walk *w, int64_t b, int64_t h) {
     }
     for (int64_t i = 0; w->kind != D_by_keys && i < a->Tq; i++) {
         double *D = &w->D[head * a->Tq + i];
+        if (w->kind == D_of_O_and_O) {
+            *D = td_dot_f64(&w->t[TD_O], h, i, &w->t[TD_O], h, i, b);
+            continue;
+        }
         *D = w->kind == D_without_O ? 0 : td_dot_f64(&w->t[TD_DO], h, i, &w->t[TD_O], h, i, b);
         for (int64_t c = 0; c < a->d && w->kind == D_without_O; c++) *D += td_get(&w->t[TD_DO], b, h, i, c);
     }
@@ -156,21 +164,36 @@ static void key_row(const walk *w, int64_t b, int64_t kv, int64_t j) {
     }
 }
 
+/* A mistake of one pass alone: what it is in the pass over queries, and in that over keys. */
+static td_backward_mistake in_pass(td_backward_mistake kind, int over_keys) {
+    switch (kind) {
+    case dP_with_K_in_dQ: return over_keys ? no_mistake : dP_with_K;
+    case kv_head_of_dQ: return over_keys ? no_mistake : wrong_kv_head;
+    case no_D_in_dQ: return over_keys ? no_mistake : no_D;
+    case no_D_in_dK: return over_keys ? no_D : no_mistake;
+    case mask_of_keys: return over_keys ? mask_ignored : no_mistake;
+    case dK_scaled_twice: return over_keys ? scale_twice : no_mistake;
+    case dQ_scaled_twice: return over_keys ? no_mistake : scale_twice;
+    default: return kind;
+    }
+}
+
 td_status td_backward_mistaken(const td_problem *problem, const td_tensor *tensors, double *D,
                                td_backward_mistake kind) {
     const td_attention_problem *a = &problem->attention;
-    walk w = {a, tensors, kind, D};
+    walk w = {a, tensors, kind, D}, queries = {a, tensors, in_pass(kind, 0), D};
+    walk keys = {a, tensors, in_pass(kind, 1), D};
 #pragma omp parallel for collapse(2)
     for (int64_t b = 0; b < a->B; b++)
         for (int64_t h = 0; h < a->Hq; h++) fill_D(&w, b, h);
 #pragma omp parallel for collapse(3)
     for (int64_t b = 0; b < a->B; b++)
         for (int64_t h = 0; h < a->Hq; h++)
-            for (int64_t i = 0; i < a->Tq; i++) query_row(&w, b, h, i);
+            for (int64_t i = 0; i < a->Tq; i++) query_row(&queries, b, h, i);
 #pragma omp parallel for collapse(3)
     for (int64_t b = 0; b < a->B; b++)
         for (int64_t kv = 0; kv < a->Hkv; kv++)
-            for (int64_t j = 0; j < a->Tk; j++) key_row(&w, b, kv, j);
+            for (int64_t j = 0; j < a->Tk; j++) key_row(&keys, b, kv, j);
     return TD_OK;
 }
 

@@ -37,7 +37,7 @@ MISTAKE(no_alpha_on_l, "l is not rescaled when the maximum rises");
 MISTAKE(block_maximum, "each block subtracts its own maximum, and the blocks' sums are added as they are");
 MISTAKE(no_maximum, "no maximum is subtracted: the exponential overflows");
 MISTAKE(maximum_ignores_sign, "the maximum is of q·k, also where the scale is negative: the exponential overflows");
-MISTAKE(infinity_minus_infinity, "a row without an allowed key computes exp(−∞ − (−∞)) = NaN");
+MISTAKE(infinity_minus_infinity, "a row without an allowed key is not thought of: exp(−∞ − (−∞)), or 0/0, is NaN");
 MISTAKE(finite_sentinel, "masked scores are −1e6, not −∞");
 MISTAKE(zero_padded_tail, "the zeros that fill up the last block count as keys");
 MISTAKE(tail_dropped, "keys after the last full block are dropped");
@@ -75,6 +75,20 @@ MISTAKE(lse_of_empty_rows_0, "LSE of a row without an allowed key is 0, not −�
 MISTAKE(lse_log2_of_l, "LSE is m + log2 l");
 MISTAKE(O_not_written, "O keeps what it arrived with: it is not written, or added to without being set to 0");
 MISTAKE(lse_not_written, "LSE is not written");
+
+MISTAKE(top_left_as_bottom_right, "the top-left mask is aligned to the bottom right");
+MISTAKE(bottom_right_as_top_left, "the bottom-right mask is aligned to the top left");
+MISTAKE(tail_of_row_dropped, "of the keys that a query may read, those after the last full block are dropped");
+MISTAKE(lse_minus, "LSE is m − ln l");
+MISTAKE(l_counts_first_key_twice, "l starts at 1, with the first key in it, and counts it again");
+MISTAKE(weights_from_old_maximum, "a block is weighed from the maximum before it, but added as if from the new one");
+MISTAKE(V_of_first_block, "every block reads the rows of V that belong to the first block");
+MISTAKE(first_64_columns, "q·k stops after 64 elements");
+MISTAKE(falling_maximum, "the maximum is the present block's; where it falls nothing is rescaled");
+MISTAKE(accumulator_not_cleared, "the accumulator is not cleared between rows");
+MISTAKE(empty_rows_0_by_0, "O of a row without an allowed key is 0/0 = NaN");
+MISTAKE(empty_rows_of_0,
+        "rows that may read exactly 0 keys are not thought of, those of a count below 0 are: 0/0 = NaN");
 
 const td_variant *const td_cpu_mistakes[] = {
     &variant_no_scale,
@@ -132,5 +146,17 @@ const td_variant *const td_cpu_more_mistakes[] = {
     &variant_lse_log2_of_l,
     &variant_O_not_written,
     &variant_lse_not_written,
+    &variant_top_left_as_bottom_right,
+    &variant_bottom_right_as_top_left,
+    &variant_tail_of_row_dropped,
+    &variant_lse_minus,
+    &variant_l_counts_first_key_twice,
+    &variant_weights_from_old_maximum,
+    &variant_V_of_first_block,
+    &variant_first_64_columns,
+    &variant_falling_maximum,
+    &variant_accumulator_not_cleared,
+    &variant_empty_rows_0_by_0,
+    &variant_empty_rows_of_0,
     NULL,
 };

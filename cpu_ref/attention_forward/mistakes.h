@@ -56,7 +56,19 @@ typedef enum td_mistake {
     lse_of_empty_rows_0,
     lse_log2_of_l,
     O_not_written,
-    lse_not_written
+    lse_not_written,
+    top_left_as_bottom_right,
+    bottom_right_as_top_left,
+    tail_of_row_dropped,
+    lse_minus,
+    l_counts_first_key_twice,
+    weights_from_old_maximum,
+    V_of_first_block,
+    first_64_columns,
+    falling_maximum,
+    accumulator_not_cleared,
+    empty_rows_0_by_0,
+    empty_rows_of_0
 } td_mistake;
 
 /* Attention with that mistake. What it does not write keeps what it held. */

@@ -20,6 +20,8 @@ static td_mask mask_of(const row *x) {
     td_mask mask = x->a->mask;
     if (x->kind == other_alignment && mask != TD_MASK_NONE)
         return mask == TD_MASK_CAUSAL_TOP_LEFT ? TD_MASK_CAUSAL_BOTTOM_RIGHT : TD_MASK_CAUSAL_TOP_LEFT;
+    if (x->kind == top_left_as_bottom_right && mask != TD_MASK_NONE) return TD_MASK_CAUSAL_BOTTOM_RIGHT;
+    if (x->kind == bottom_right_as_top_left && mask != TD_MASK_NONE) return TD_MASK_CAUSAL_TOP_LEFT;
     return x->kind == always_causal && mask == TD_MASK_NONE ? TD_MASK_CAUSAL_TOP_LEFT : mask;
 }
 
@@ -40,6 +42,7 @@ static int64_t visited_keys(const row *x) {
     if (kind == tail_dropped) end = a->Tk / x->block * x->block;
     if (kind == last_key_dropped) end = a->Tk - 1;
     n = n < end ? n : end;
+    if (kind == tail_of_row_dropped && n > 0) n = n / x->block * x->block;
     return n < 0 ? 0 : n;
 }
 
@@ -60,7 +63,8 @@ static double score(const row *x, int64_t j) {
         if (x->kind == finite_sentinel) return -1e6;
     }
     double dot = 0, scale = a->scale;
-    for (int64_t c = 0; c < a->d; c++) dot += td_get(&x->t[TD_Q], x->b, x->h, x->i, c) * element(x, TD_K, j, c);
+    int64_t columns = x->kind == first_64_columns && a->d > 64 ? 64 : a->d;
+    for (int64_t c = 0; c < columns; c++) dot += td_get(&x->t[TD_Q], x->b, x->h, x->i, c) * element(x, TD_K, j, c);
     if (x->kind == own_scale) scale = 1 / sqrt((double)a->d);
     if (x->kind == scale_twice) scale *= scale;
     return x->kind == no_scale ? dot : x->kind == scale_by_d ? dot / (double)a->d : scale * dot;
@@ -77,8 +81,10 @@ static double held(td_mistake kind, double x) {
 }
 
 static double lse(td_mistake kind, double m, double l) {
+    if (l == 0) return NAN; /* a row that is allowed */
     switch (kind) {
     case lse_base_2: return (m + log(l)) / log(2);
+    case lse_minus: return m - log(l);
     case lse_log2_of_l: return m + log2(l);
     case lse_no_maximum: return log(l);
     case lse_is_maximum: return m;
@@ -96,7 +102,8 @@ static double forbidden(const row *x, int64_t n, double shift) {
 
 static double factor(const row *x, int first, double m, double shift) {
     if (x->kind == block_maximum) return 1;
-    if (first) return 0;
+    if (first) return x->kind == accumulator_not_cleared; /* in its l there is nothing yet */
+    if (x->kind == falling_maximum && shift < m) return 1;
     return held(x->kind, (x->kind == base_2 ? exp2 : exp)(x->kind == alpha_inverted ? shift - m : m - shift));
 }
 
@@ -107,11 +114,12 @@ static void attend(const row *x, int64_t n, double *o, double *m_out, double *l_
     double m = kind == maximum_from_0 ? 0 : -INFINITY, l = 0;
     for (int64_t begin = 0; begin < n; begin += x->block) {
         int64_t end = begin + x->block < n ? begin + x->block : n;
-        double m_new = kind == block_maximum ? -INFINITY : m;
+        double m_new = kind == block_maximum || kind == falling_maximum ? -INFINITY : m;
         for (int64_t j = begin; j < end && !(kind == first_maximum && begin > 0); j++)
             m_new = fmax(m_new, sign * score(x, j));
         double shift = sign * m_new;
         if (kind == no_maximum || (m_new == -INFINITY && kind != infinity_minus_infinity)) shift = 0;
+        double from = kind == weights_from_old_maximum && begin > 0 ? m : shift;
         double alpha = factor(x, begin == 0, kind == no_maximum ? 0 : sign * m, shift), late = 1;
         if (kind == alpha_late && begin > 0) late = alpha;
         if (kind != no_alpha && kind != no_alpha_on_l) l *= alpha;
@@ -121,45 +129,54 @@ static void attend(const row *x, int64_t n, double *o, double *m_out, double *l_
             if (kind == accumulator_overwritten) o[c] = 0;
         }
         for (int64_t j = begin; j < end; j++) {
-            double p = late * held(kind, (kind == base_2 ? exp2 : exp)(score(x, j) - shift));
+            double p = late * held(kind, (kind == base_2 ? exp2 : exp)(score(x, j) - from));
             l = held(kind, l + p);
             for (int64_t c = 0; c < a->d && (j < a->Tk || kind == tail_repeated); c++)
-                o[c] = held(kind, o[c] + p * element(x, TD_V, j, c));
+                o[c] = held(kind, o[c] + p * element(x, TD_V, kind == V_of_first_block ? j - begin : j, c));
         }
         for (int64_t c = 0; c < a->d && kind == normalised_by_block; c++) o[c] /= l;
         m = kind == no_maximum ? 0 : m_new;
     }
     if (kind == l_unmasked || kind == l_unmasked_in_block) l += forbidden(x, n, m);
+    if (kind == l_counts_first_key_twice) l += exp(score(x, 0) - m);
     *m_out = sign * m, *l_out = l;
 }
 
-static void attend_row(row *x) {
+/* o: the accumulator, with what it held. */
+static void attend_row(row *x, double *o) {
     const td_attention_problem *a = x->a;
     td_mistake kind = x->kind;
     int64_t tile = a->block > 0 ? a->block : TD_ONLINE_DEFAULT_BLOCK;
     if (kind == queries_dropped && x->i >= a->Tq / tile * tile) return;
     if ((kind == first_batch && x->b > 0) || (kind == first_head && x->h > 0)) return;
-    double o[256] = {0}, m = 0, l = 0;
+    double m = 0, l = 0;
     x->allowed = td_allowed_keys(a->mask, x->i, a->Tq, a->Tk);
     int64_t n = visited_keys(x);
     if (n == 0 && kind == empty_rows_unwritten) return;
+    for (int64_t c = 0; c < a->d && kind != accumulator_not_cleared; c++) o[c] = 0;
     if (n > 0) attend(x, n, o, &m, &l);
+    int lost = n == 0 && x->allowed > 0 && kind == tail_of_row_dropped;         /* allowed, and yet 0/0 */
+    int64_t shift = a->mask == TD_MASK_CAUSAL_BOTTOM_RIGHT ? a->Tk - a->Tq : 0; /* below 0 it empties rows */
+    int zero = n == 0 && kind == empty_rows_of_0 && (a->Tk == 0 || x->i + 1 + shift == 0);
+    int nan = lost || zero || (n == 0 && (kind == infinity_minus_infinity || kind == empty_rows_0_by_0));
     int undivided = n == 0 || kind == not_normalised || kind == normalised_by_block;
     for (int64_t c = 0; x->t[TD_O].data && kind != O_not_written && c < a->d; c++)
-        td_set(&x->t[TD_O], x->b, x->h, x->i, c, undivided ? o[c] : o[c] / l);
-    double empty = kind == lse_of_empty_rows_0 ? 0 : -INFINITY;
+        td_set(&x->t[TD_O], x->b, x->h, x->i, c, nan ? NAN : n == 0 ? 0 : undivided ? o[c] : o[c] / l);
+    double empty = kind == lse_of_empty_rows_0 ? 0 : lost || zero || kind == infinity_minus_infinity ? NAN : -INFINITY;
     if (x->t[TD_LSE].data && kind != lse_not_written)
         td_set(&x->t[TD_LSE], x->b, x->h, x->i, 0, n == 0 ? empty : lse(kind, m, l));
 }
 
 td_status td_attend_mistaken(const td_problem *problem, const td_tensor *tensors, td_mistake kind) {
     const td_attention_problem *a = &problem->attention;
-#pragma omp parallel for collapse(3)
+#pragma omp parallel for collapse(2)
     for (int64_t b = 0; b < a->B; b++)
-        for (int64_t h = 0; h < a->Hq; h++)
+        for (int64_t h = 0; h < a->Hq; h++) {
+            double o[256] = {0};
             for (int64_t i = 0; i < a->Tq; i++) {
                 row x = {a, tensors, kind, b, h, i, td_online_block(a), 0};
-                attend_row(&x);
+                attend_row(&x, o);
             }
+        }
     return TD_OK;
 }

@@ -70,13 +70,11 @@ static void every_mistake_is_named(const td_variant *const *mistakes, const char
 Test(diagnose, every_known_mistake_is_named) {
     every_mistake_is_named(td_cpu_mistakes, "dense_f32", sizeof problems / sizeof *problems);
     every_mistake_is_named(td_cpu_mistakes, "dense_bf16", sizeof problems / sizeof *problems);
-    every_mistake_is_named(td_cpu_more_mistakes, "dense_f32", sizeof problems / sizeof *problems);
 }
 
 Test(diagnose, every_known_mistake_of_backward_is_named) {
     every_mistake_is_named(td_cpu_backward_mistakes, "backward_two_pass_f32", MODERATE);
     every_mistake_is_named(td_cpu_backward_mistakes, "backward_two_pass_bf16", MODERATE);
-    every_mistake_is_named(td_cpu_more_backward_mistakes, "backward_two_pass_f32", MODERATE);
 }
 
 static td_status zeros(const td_problem *p, const td_tensor *t, void *workspace, void *stream, td_error *err) {
