@@ -1,10 +1,11 @@
 /* A call's arrays, each in pages of its own: the page at one side of it may not be touched, so that the first element
- * too far stops the program, and the parent can say which element of which array it was. */
+ * too far stops the program, and the parent can say which element of which array it was. At its other side the rest of
+ * its pages is looked at after the call. */
 #include "arena.h"
 #include <stdio.h>
 #include <sys/mman.h>
 
-enum { ARRAYS = 256, PAGE = 4096 };
+enum { ARRAYS = 256, PAGE = 4096, UNTOUCHED = 0xA5 };
 
 typedef struct array {
     char *block, *data; /* guard page, pages of the data, guard page */
@@ -28,6 +29,16 @@ static uint64_t hash(const void *data, size_t bytes) {
     return h ^ h >> 32;
 }
 
+/* The first byte outside the data, but within its pages, that was written; NULL: none. */
+static const char *touched(const array *a) {
+    for (const char *at = a->block + PAGE, *end = at + a->pages; at < end; at++)
+        if (at == a->data)
+            at += a->bytes - (a->bytes != 0);
+        else if (*(const unsigned char *)at != UNTOUCHED)
+            return at;
+    return NULL;
+}
+
 /* Room for one array, writable. A length of 0 has an address too: the edge between two pages, of which one may not be
  * touched. */
 static array *room(const char *name, size_t bytes, int at_start, td_error *err) {
@@ -45,6 +56,7 @@ static array *room(const char *name, size_t bytes, int at_start, td_error *err) 
     array *a = &arrays[used++];
     *a = (array){block, block + PAGE + (at_start ? 0 : pages - bytes), bytes, pages, 0, 0, ""};
     snprintf(a->name, sizeof a->name, "%s", name);
+    if (pages) memset(block + PAGE, UNTOUCHED, pages);
     return a;
 }
 
@@ -102,6 +114,14 @@ int td_child_inputs_changed(void) {
     for (int i = 0; i < used; i++)
         if (!arrays[i].output && hash(arrays[i].data, arrays[i].bytes) != arrays[i].hash) return 1;
     return 0;
+}
+
+const void *td_child_outside(void) {
+    for (int i = 0; i < used; i++) {
+        const char *at = arrays[i].output ? touched(&arrays[i]) : NULL;
+        if (at) return at;
+    }
+    return NULL;
 }
 
 void td_child_release(void) {

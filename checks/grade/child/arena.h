@@ -6,6 +6,8 @@
 
 /* Has an input other bytes than it came with? */
 int td_child_inputs_changed(void);
+/* A byte that was written beside an array that may be written; NULL: none. */
+const void *td_child_outside(void);
 
 /* All of it, or the child ends: what is wrong with the socket, nobody can be told. */
 void td_child_send(uint32_t kind, uint32_t what, const void *first, size_t first_bytes, const void *rest,

@@ -29,6 +29,14 @@ static const char *stack_pointer(const ucontext_t *context) {
 #endif
 }
 
+/* Says why, and waits to be ended from outside, where one first looks at how much memory there was. */
+static _Noreturn void leave(const char *why) {
+    char rest[64];
+    td_child_send(TD_WIRE_FAULT, 0, why, strlen(why), NULL, 0);
+    while (read(TD_WIRE_FD, rest, sizeof rest) > 0) continue;
+    _exit(6);
+}
+
 static void fault(int number, siginfo_t *info, void *context) {
     char text[256], where[160];
     const char *at = info->si_addr, *sp = stack_pointer(context);
@@ -45,10 +53,7 @@ static void fault(int number, siginfo_t *info, void *context) {
         snprintf(text, sizeof text, "an instruction that this machine does not have");
     else
         snprintf(text, sizeof text, "%s at address %p, which belongs to no array", access_of(context), (void *)at);
-    td_child_send(TD_WIRE_FAULT, 0, text, strlen(text), NULL, 0);
-    /* Until we are ended from outside, which first looks at how much memory there was. */
-    while (read(TD_WIRE_FD, where, sizeof where) > 0) continue;
-    _exit(6);
+    leave(text);
 }
 
 static void hear_faults(void) {
@@ -96,6 +101,13 @@ static void serve(uint32_t what, char *bytes, size_t count) {
     if (before.mxcsr != after.mxcsr || before.x87 != after.x87 || before.rounding != after.rounding)
         done.notes |= TD_NOTE_ROUNDING;
     modes_set(before);
+    const void *outside = td_child_outside();
+    if (outside) {
+        char where[160], text[256];
+        td_child_describe(outside, where, sizeof where);
+        snprintf(text, sizeof text, "a write %s", where);
+        leave(text);
+    }
     if (td_child_inputs_changed()) done.notes |= TD_NOTE_INPUT_CHANGED;
     if (done.status) snprintf(done.message, sizeof done.message, "%.*s", (int)sizeof err.message - 1, err.message);
     if (reply.failed) {
