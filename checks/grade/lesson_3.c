@@ -144,7 +144,8 @@ static td_status check_memory(td_grade_run *run, const td_grade_check *check, td
 }
 
 static td_status check_speed(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
-    static const td_attention_case timed = {.name = "T 512, d 64", .problem = {1, 2, 2, 512, 512, 64, 0.125, FULL, 64}};
+    static const td_attention_case timed = {
+        .name = "T 512, d 64", .problem = {1, 2, 2, 512, 512, 64, 0.125, FULL, 64}, .apart = 8};
     return td_attention_speed(run, check, &of_both, &timed, 7, result, err);
 }
 

@@ -33,7 +33,7 @@ static td_status check_memory(td_grade_run *run, const td_grade_check *check, td
 static td_status check_speed(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
     static const td_attention_case timed = {.name = "T 320, d 64",
                                             .problem = {1, 2, 2, 320, 320, 64, 0.125, TD_MASK_NONE, 32}};
-    return td_attention_speed(run, check, &task, &timed, 7, result, err);
+    return td_attention_speed(run, check, &task, &timed, 5, result, err);
 }
 
 static const td_grade_check checks[] = {
