@@ -12,6 +12,7 @@ static const td_attention_case cases[] = {
     {.name = "left", .problem = {2, 4, 2, 19, 21, 4, 0.4, LEFT, 8}},
     {.name = "right", .problem = {1, 2, 1, 9, 18, 3, 0.4, RIGHT, 8}},
     {.name = "full", .problem = {1, 2, 1, 17, 19, 4, 0.3, FULL, 8}},
+    {.name = "long", .problem = {1, 1, 1, 140, 135, 2, 0.5, LEFT, 8}},
     {.name = "wide", .problem = {1, 1, 1, 5, 9, 70, 0.1, FULL, 4}},
     {.name = "large", .problem = {1, 1, 1, 9, 27, 4, 8, FULL, 8}, .plant = td_plant_whole_numbers},
     {.name = "negative", .problem = {1, 1, 1, 9, 27, 4, -8, FULL, 8}, .plant = td_plant_whole_numbers},

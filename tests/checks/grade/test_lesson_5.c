@@ -12,6 +12,7 @@ static const td_attention_case cases[] = {
     {.name = "left", .problem = {2, 4, 2, 19, 23, 4, 0.4, LEFT, 8}},
     {.name = "right", .problem = {1, 2, 1, 9, 18, 3, 0.4, RIGHT, 8}},
     {.name = "full", .problem = {1, 2, 1, 17, 19, 4, 0.3, FULL, 8}},
+    {.name = "long", .problem = {1, 1, 1, 140, 135, 2, 0.5, LEFT, 8}},
     {.name = "an order each", .problem = {2, 2, 1, 9, 10, 6, 0.3, LEFT, 4}, .mixed = 1},
     {.name = NULL},
 };
