@@ -1,7 +1,7 @@
 /* Exercise of lesson 5: what a submission's attention backward is asked, in C; and the table with both parts. */
 #include "lesson_5.h"
 
-static const td_attention_task task = {TD_OP_ATTENTION_BACKWARD, 0, {TD_F32, TD_F32, TD_F32, 4}, 0, 20};
+static const td_attention_task task = {TD_OP_ATTENTION_BACKWARD, 0, {TD_F32, TD_F32, TD_F32, 4}, 0, 10};
 
 #define CASES(name)                                                                                                    \
     static td_status check_##name(td_grade_run *run, const td_grade_check *check, td_grade_result *result,             \

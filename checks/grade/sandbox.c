@@ -21,7 +21,7 @@ td_limits td_limits_of_child(void) {
 }
 
 td_limits td_limits_of_compiler(void) {
-    return (td_limits){(size_t)4 << 30, 0, (size_t)64 << 20, 60, 64, 1, 0};
+    return (td_limits){(size_t)4 << 30, 0, (size_t)64 << 20, 30, 64, 1, 0};
 }
 
 const char *td_bubblewrap(void) {
