@@ -11,7 +11,7 @@ typedef struct race {
     int runs, drawn;
 } race;
 
-/* Run number r, of the submission and then of the peer, on the same new inputs. */
+/* Run number r, of the submission and of the peer, on the same new inputs; who is first takes turns. */
 static td_status one_run(td_grade_run *run, const td_grade_check *check, const td_attention_task *task,
                          const td_attention_case *c, race *race, int r, td_grade_result *result, td_error *err) {
     td_attention_answer *answer = &race->answer[r], beside;
@@ -22,13 +22,12 @@ static td_status one_run(td_grade_run *run, const td_grade_check *check, const t
     if (s) return s;
     race->drawn = r + 1;
     if ((s = td_attention_draw(&beside, task, c, seed, err))) return s;
-    s = td_attention_call(run, task, race->child[0], answer, result, err);
-    if (s == TD_OK && answer->answered) {
-        td_grade_result of_peer = {.graded = TD_GRADED_PASS};
-        s = td_attention_call(run, task, race->child[1], &beside, &of_peer, err);
-        if (s == TD_OK && !beside.answered)
-            s = td_fail(err, TD_INTERNAL, "the reference solution did not answer: %.200s", of_peer.message);
-    }
+    td_grade_result of_peer = {.graded = TD_GRADED_PASS};
+    for (int k = 0; k < 2 && s == TD_OK; k++)
+        s = (r + k) % 2 ? td_attention_call(run, task, race->child[1], &beside, &of_peer, err)
+                        : td_attention_call(run, task, race->child[0], answer, result, err);
+    if (s == TD_OK && !beside.answered)
+        s = td_fail(err, TD_INTERNAL, "the reference solution did not answer: %.200s", of_peer.message);
     if (r > 0) race->seconds[0][r - 1] = answer->seconds, race->seconds[1][r - 1] = beside.seconds;
     td_attention_free(&beside);
     return s;

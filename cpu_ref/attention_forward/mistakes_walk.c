@@ -74,7 +74,7 @@ static double score(const row *x, int64_t j) {
  * float32 would. */
 static double held(td_mistake kind, double x) {
     if (kind != no_maximum && kind != maximum_ignores_sign && kind != maximum_from_0 && kind != first_maximum &&
-        kind != l_overwritten)
+        kind != l_overwritten && kind != weights_from_old_maximum)
         return x;
     if (fabs(x) > td_largest(TD_F32)) return copysign(INFINITY, x);
     return fabs(x) < td_underflow_unit(TD_F32) ? 0 : x;
