@@ -25,7 +25,10 @@ static int is_visited(const walk *w, int64_t i, int64_t j) {
     if (w->kind == keys_dropped && j >= a->Tk / block * block) return 0;
     if (w->kind == last_key_dropped && j == a->Tk - 1) return 0;
     if (w->kind == mask_ignored) return 1;
-    if (w->kind == keys_of_row_dropped) return j < td_allowed_keys(mask, i, a->Tq, a->Tk) / block * block;
+    if (w->kind == keys_of_row_dropped) {
+        int64_t whole = a->block > 0 ? a->block : TD_ONLINE_DEFAULT_BLOCK;
+        return j < td_allowed_keys(mask, i, a->Tq, a->Tk) / whole * whole;
+    }
     if (w->kind == other_alignment && mask != TD_MASK_NONE)
         mask = mask == TD_MASK_CAUSAL_TOP_LEFT ? TD_MASK_CAUSAL_BOTTOM_RIGHT : TD_MASK_CAUSAL_TOP_LEFT;
     if (w->kind == top_left_as_bottom_right && mask != TD_MASK_NONE) mask = TD_MASK_CAUSAL_BOTTOM_RIGHT;

@@ -42,7 +42,8 @@ static int64_t visited_keys(const row *x) {
     if (kind == tail_dropped) end = a->Tk / x->block * x->block;
     if (kind == last_key_dropped) end = a->Tk - 1;
     n = n < end ? n : end;
-    if (kind == tail_of_row_dropped && n > 0) n = n / x->block * x->block;
+    int64_t whole = a->block > 0 ? a->block : TD_ONLINE_DEFAULT_BLOCK;
+    if (kind == tail_of_row_dropped && n > 0) n = n / whole * whole;
     return n < 0 ? 0 : n;
 }
 
