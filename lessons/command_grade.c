@@ -17,7 +17,8 @@ static const td_option options[] = {
     {"lesson", "", "integer, 1 to 7; each lesson whose file is there if not given", "which exercise"},
     {"out", "out/grade", "a folder", "for results.json (Gradescope's), junit.xml, results.tap, results.csv"},
     {"seed", "1", "integer, 0 or more", "of the public cases"},
-    {"secret", "", "integer, 0 or more; drawn anew if not given", "of the secret cases; reports show it, for replays"},
+    {"secret", "", "integer, 0 or more; drawn anew if not given",
+     "of the secret cases; reports show one that is drawn, for replays, and never one that is given"},
     {"public", "no", "yes, no", "yes: public cases alone"},
     {"case", "", "check/case, or a check; all if not given", "one case alone, as a report's replay line names it"},
     {"rubric", "", "a file; the exercise's own if not given", "points: lessons/NN_name/exercise/rubric shows the form"},
@@ -66,12 +67,14 @@ static td_status read_gpu(const td_arguments *arguments, int *gpu, td_error *err
     return TD_OK;
 }
 
-/* A secret that is drawn cannot be known before; it stands in the report, so that a run can be repeated. */
+/* A secret that is drawn cannot be known before; it stands in the report, so that a run can be repeated. One that is
+ * given may serve again, and does not. */
 static td_status read_seeds(const td_arguments *arguments, td_grade_options *o, td_error *err) {
     int64_t seed, secret;
     td_status s = td_argument_int(arguments, "seed", 0, INT64_MAX, &seed, err);
     if (s != TD_OK) return s;
-    if (td_argument_text(arguments, "secret")[0])
+    o->secret_given = td_argument_text(arguments, "secret")[0] != 0;
+    if (o->secret_given)
         s = td_argument_int(arguments, "secret", 0, INT64_MAX, &secret, err);
     else if (getrandom(&secret, sizeof secret, 0) != sizeof secret)
         s = td_fail(err, TD_IO, "SECRET: no random number to be had: %s", strerror(errno));

@@ -89,7 +89,7 @@ static td_status make_secret(const char *path, uint64_t *secret, td_error *err) 
     td_status status = td_file_create(&file, path, err);
     umask(before);
     if (status) return status;
-    fprintf(file.stream, "%016llx\n", (unsigned long long)*secret);
+    fprintf(file.stream, "%llu\n", (unsigned long long)*secret);
     status = td_file_finish(&file, err);
     return status == TD_OK ? td_file_publish(&file, err) : status;
 }
@@ -102,11 +102,11 @@ static td_status find_secret(td_class *class, td_error *err) {
     FILE *in = fopen(path, "re");
     if (!in && errno == ENOENT) return make_secret(path, &class->secret, err);
     if (!in) return td_file_failed(path, "cannot be read", errno, err);
-    int whole = fscanf(in, "%16llx", &secret) == 1;
+    int whole = fscanf(in, "%19llu", &secret) == 1;
     fclose(in);
     class->secret = secret;
     if (whole) return TD_OK;
-    return td_fail(err, TD_BAD_PARAM, "%s: must hold 16 hexadecimal digits; without that file a new secret is made",
+    return td_fail(err, TD_BAD_PARAM, "%s: must hold an integer, 0 or more; without that file a new secret is made",
                    td_shown(path, shown, sizeof shown));
 }
 

@@ -210,6 +210,7 @@ td_status td_grade_submission(td_grade **out, const td_grade_options *options, c
         g->deadline = g->begun + options->seconds;
         snprintf(grade->submission, sizeof grade->submission, "%s", options->submission);
         grade->sandbox = sandbox, grade->seed = options->seed, grade->secret = options->secret;
+        grade->secret_given = options->secret_given;
         s = find_lessons(g, submission, err);
         if (s == TD_OK && (s = td_scratch_make(&g->scratch, err)) == TD_OK) {
             s = grade_all(g, err);

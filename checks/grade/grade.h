@@ -27,6 +27,7 @@ typedef struct td_grade {
     char submission[4096];
     const td_sandbox *sandbox;
     uint64_t seed, secret;
+    int secret_given; /* who grades has set it, maybe for more than this once: no report shows it */
     int lessons;
     td_graded_lesson lesson[8];
     double points, most, seconds;
@@ -39,6 +40,7 @@ typedef struct td_grade_options {
     const char *submission; /* a folder: the exercise's files, or a folder lesson-N for each lesson */
     int lesson;             /* 0: each lesson whose file is there */
     uint64_t seed, secret;
+    int secret_given;
     int public_only, gpu;
     const char *only_case; /* check/name, or a check; NULL: all */
     const char *rubric;    /* a file; NULL: the exercise's own */

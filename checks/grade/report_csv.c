@@ -20,7 +20,7 @@ static void row(td_record *record, const td_grade *grade, int l, int i) {
     td_record_text(record, "check", lesson->rubric.line[i].name);
     td_record_text(record, "sandbox", td_tier_name(grade->sandbox->tier));
     td_record_int(record, "seed", (int64_t)grade->seed);
-    td_record_int(record, "secret", (int64_t)grade->secret);
+    if (!grade->secret_given) td_record_int(record, "secret", (int64_t)grade->secret);
     td_record_text(record, "verdict", td_graded_name(r->graded));
     td_record_real(record, "points", td_report_points(lesson->points[i]));
     td_record_real(record, "max_points", td_report_points(lesson->most[i]));

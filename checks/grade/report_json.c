@@ -75,12 +75,13 @@ static json_t *whole(const td_grade *grade) {
     for (int l = 0; l < grade->lessons; l++)
         for (int i = 0; i < grade->lesson[l].rubric.n; i++) json_array_append_new(tests, test(grade, l, i));
     json_t *root =
-        json_pack("{s:f, s:f, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:{s:s, s:I, s:I, s:b, s:f}}", "score",
+        json_pack("{s:f, s:f, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:{s:s, s:I, s:o, s:b, s:f}}", "score",
                   td_report_points(grade->points), "execution_time", td_report_points(grade->seconds), "output",
                   taken(about(grade)), "output_format", "text", "test_output_format", "text", "test_name_format",
                   "text", "visibility", "visible", "stdout_visibility", "hidden", "tests", tests, "extra_data",
                   "sandbox", td_tier_name(grade->sandbox->tier), "seed", (json_int_t)grade->seed, "secret",
-                  (json_int_t)grade->secret, "complete", grade->complete, "max_score", td_report_points(grade->most));
+                  grade->secret_given ? json_string("as given") : json_integer((json_int_t)grade->secret), "complete",
+                  grade->complete, "max_score", td_report_points(grade->most));
     if (root && json_array_size(leader)) json_object_set(root, "leaderboard", leader);
     json_decref(leader);
     return root;

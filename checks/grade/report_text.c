@@ -60,7 +60,11 @@ static void print_replay(const td_grade *grade, const td_graded_lesson *lesson, 
     fprintf(out, " LESSON=%d CASE=", lesson->exercise->number);
     snprintf(name, sizeof name, "%s/%s", lesson->rubric.line[i].name, r->case_name);
     td_print_quoted(out, name);
-    fprintf(out, " SEED=%llu SECRET=%llu\n", (unsigned long long)grade->seed, (unsigned long long)grade->secret);
+    fprintf(out, " SEED=%llu", (unsigned long long)grade->seed);
+    if (grade->secret_given)
+        fprintf(out, " SECRET=\"$SECRET\"\n"); /* for a shell in which it is set */
+    else
+        fprintf(out, " SECRET=%llu\n", (unsigned long long)grade->secret);
 }
 
 static void print_figures(const td_grade_result *r, const char *indent, FILE *out) {
@@ -102,8 +106,12 @@ void td_report_about(const td_grade *grade, FILE *out) {
             sandbox->why[0] ? ")" : "");
     if (sandbox->tier == TD_TIER_NONE)
         fprintf(out, "*** UNSANDBOXED: the submission ran with all rights of who started the grader ***\n");
-    fprintf(out, "seed %llu, secret %llu: the same two give the same cases\n", (unsigned long long)grade->seed,
-            (unsigned long long)grade->secret);
+    fprintf(out, "seed %llu, secret ", (unsigned long long)grade->seed);
+    if (grade->secret_given)
+        fprintf(out, "as given");
+    else
+        fprintf(out, "%llu", (unsigned long long)grade->secret);
+    fprintf(out, ": the same two give the same cases\n");
     if (!grade->complete) fprintf(out, "INCOMPLETE: grading goes on, or was ended before its end\n");
     if (grade->note[0]) fprintf(out, "%s\n", grade->note);
 }
