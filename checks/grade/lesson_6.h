@@ -59,7 +59,7 @@ td_told td_drill_right(const td_drill_data *data, int step, int rank, int i, int
 /* 0 where sums are exact. */
 double td_drill_tolerance(const td_drill_data *data, td_told told);
 
-enum { TD_DRILL_STEPS = 8, TD_DRILL_SEEN = 5 };
+enum { TD_DRILL_STEPS = 8, TD_DRILL_KEPT = 4, TD_DRILL_SEEN = 5 + TD_DRILL_KEPT };
 /* A drill under way. */
 typedef struct td_drill_play {
     td_drill_data *data;
@@ -81,8 +81,8 @@ td_status td_drill_overlap(td_grade_run *run, const td_grade_check *check, td_gr
 
 /* What a suspect sees of a case. `seen`: of each parameter, how many of its uses a bucket contains that goes too soon,
  * by the ways to be too soon: when as many announcements have come as it has parameters; as it would if a parameter's
- * first were its last; if announcements of earlier steps count, by parameter, and by bucket; with its first parameter.
- */
+ * first were its last; if announcements of earlier steps count, by parameter, and by bucket; with its first parameter;
+ * then KEPT ways of counters that go on counting down from where the step before left them. */
 typedef struct td_drill_view {
     const td_drill_data *d;
     const td_drill_play *play; /* with the fault that ended the case; NULL: results stand in d->got */
@@ -104,13 +104,15 @@ extern const td_drill_suspect td_drill_suspects[]; /* ends with a NULL name */
  * the cap; 2: too many). `play`: a fault ended the case; else NULL, and the results stand in data->got. */
 void td_drill_enter(td_suspects *s);
 void td_drill_judge(td_suspects *s, const td_drill_data *data, int failed, int structure, const td_drill_play *play);
-/* The same for factors: got[rank] from counts[rank], or the world with the fault that ended the case. */
+/* The same for factors, of which the reduction knows nothing: a mistake in one bears on no case of the other, so that
+ * two, one in each, are both named. got[rank] from counts[rank], or the world with the fault that ended the case. */
 void td_factor_judge(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed,
                      const td_ranks_world *world);
 
-/* lesson_6_factors.c. counts NULL: the case is about something else. */
+/* lesson_6_factors.c. aside: the case is about something else. */
 double td_factor_right(const int64_t *counts, int ranks);
 void td_factor_enter(td_suspects *s);
+void td_factor_aside(td_suspects *s);
 void td_factor_look(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed,
                     const td_ranks_world *world);
 

@@ -162,10 +162,11 @@ static td_told with_first(const td_drill_view *v, int variant, int step, int ran
     return too_soon(v, 4, step, rank, i, e);
 }
 
-/* Variants 0, 1: nothing is reduced any more; 2, 3: too soon. */
+/* Variants 0, 1: nothing is reduced any more; 2, 3 and from 4 on (those of 5 on, see td_drill_view): too soon. */
 static td_told not_reset(const td_drill_view *v, int variant, int step, int rank, int i, int64_t e) {
     if (step == 0) return right(v, step, rank, i, e);
-    return variant < 2 ? own(v, variant, step, rank, i, e) : too_soon(v, variant, step, rank, i, e);
+    return variant < 2 ? own(v, variant, step, rank, i, e)
+                       : too_soon(v, variant < 4 ? variant : variant + 1, step, rank, i, e);
 }
 
 /* Variant 0: on top of the sums of the step before, from every rank; 1: of what that step came to. */
@@ -261,7 +262,8 @@ const td_drill_suspect td_drill_suspects[] = {
      saw_left_out},
     {"uses_ignored", "announcements are counted, not uses: a bucket goes before a tied parameter is final", too_soon, 2,
      saw_uses_ignored},
-    {"not_reset", "what was counted in the step before still counts in the next", not_reset, 4, saw_not_reset},
+    {"not_reset", "what was counted in the step before still counts in the next", not_reset, 4 + TD_DRILL_KEPT,
+     saw_not_reset},
     {"on_top_of_last_step", "a bucket still holds the step before, and gradients are added to it", on_top, 2, NULL},
     {"unused_not_packed", "what was not announced is not packed: its place in the bucket is stale", stale_unused, 1,
      NULL},

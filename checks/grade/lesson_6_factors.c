@@ -60,16 +60,21 @@ static int reproduces(int k, int variant, const int64_t *counts, int ranks, cons
     return fits;
 }
 
+void td_factor_aside(td_suspects *s) {
+    for (int k = 0; k < FACTORS; k++) td_suspects_view(s, td_suspects_enter(s, factors[k][0], factors[k][1]), 1, 0);
+    td_suspects_view(s, td_suspects_enter(s, away[0], away[1]), 1, 0);
+}
+
 void td_factor_look(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed,
                     const td_ranks_world *world) {
     for (int k = 0; k < FACTORS; k++) {
-        int fits = !counts && !failed, differs = 0;
-        for (int variant = 0; counts && !world && !fits && variant < 2; variant++)
+        int fits = 0, differs = 0;
+        for (int variant = 0; !world && !fits && variant < 2; variant++)
             fits = reproduces(k, variant, counts, ranks, got, &differs);
         td_suspects_view(s, td_suspects_enter(s, factors[k][0], factors[k][1]), fits, fits && differs);
     }
     int stays = 0;
-    for (int r = 0; counts && r < ranks; r++) stays |= counts[r] == 0;
+    for (int r = 0; r < ranks; r++) stays |= counts[r] == 0;
     stays &= world && world->fault == TD_RANKS_NEVER_CAME;
     td_suspects_view(s, td_suspects_enter(s, away[0], away[1]), !failed || stays, stays);
 }

@@ -47,7 +47,12 @@ td_status td_drill_overlap(td_grade_run *run, const td_grade_check *check, td_gr
     td_status status = td_drill_open(&d, a, td_grade_seed(run, check, a->name, a->secret), err);
     if (status) return status;
     status = td_drill_run(&p, &crew, &d, link_of_drills, &answered, err);
-    if (!status && answered && !td_drill_compare(result, &d)) report(result, &p);
+    if (!status && answered) {
+        if (td_drill_compare(result, &d))
+            td_drill_judge(&run->suspects, &d, 1, 0, NULL);
+        else
+            report(result, &p);
+    }
     td_ranks_close(&p.world);
     td_drill_close(&d);
     td_crew_dismiss(&crew);

@@ -6,7 +6,7 @@
 static const char *const others[][2] = {
     {"read_early", "a result is read before its collective is awaited"},
     {"cap_ignored", "buckets grow beyond the cap"},
-    {"too_many_collectives", "a collective for each parameter, where the cap lets several share one"},
+    {"too_many_collectives", "more collectives than the cap needs: parameters that would share one do not"},
 };
 
 enum { OTHERS = sizeof others / sizeof *others };
@@ -43,10 +43,38 @@ static void watch(const td_drill_data *d, int how, int step, int rank, signed ch
     }
 }
 
+/* Counters that begin does not set anew: a bucket's, of the parameters that it waits for (bit 0 of `kept`), or a
+ * parameter's, of its uses (bit 1); a bucket goes at 0, or (exact = 0) below too. */
+static void watch_kept(const td_drill_data *d, int kept, int exact, int until, int rank, signed char *seen) {
+    int left[TD_DRILL_PARAMETERS] = {0}, waits[TD_DRILL_PARAMETERS] = {0}, i, use;
+    for (int step = 0; step <= until; step++) {
+        int count[TD_DRILL_PARAMETERS] = {0}, next = 0;
+        for (int b = 0; b < d->buckets; b++) waits[b] = step && (kept & 1) ? waits[b] : 0;
+        for (int k = 0; k < d->n; k++) {
+            seen[k] = (signed char)td_drill_uses(d, step, rank, k);
+            if (!step || !(kept & 2)) left[k] = 1 + (d->drill->shape[k].tied != 0);
+            if (d->bucket_of[k] >= 0 && (!step || !(kept & 1))) waits[d->bucket_of[k]]++;
+        }
+        for (int position = 0; (i = td_drill_announced(d, step, rank, position, &use)) >= 0; position++) {
+            count[i]++;
+            if (--left[i] > 0) continue;
+            waits[d->bucket_of[i]]--;
+            for (; next < d->buckets && (exact ? waits[next] == 0 : waits[next] <= 0); next++)
+                for (int k = 0; k < d->n; k++)
+                    if (d->bucket_of[k] == next) seen[k] = (signed char)count[k];
+        }
+    }
+}
+
 void td_drill_watch(td_drill_view *v) {
+    const int ways = TD_DRILL_SEEN - TD_DRILL_KEPT;
     for (int how = 0; how < TD_DRILL_SEEN; how++)
         for (int step = 0; step < v->d->drill->steps; step++)
-            for (int r = 0; r < v->d->drill->ranks; r++) watch(v->d, how, step, r, v->seen[how][step][r]);
+            for (int r = 0; r < v->d->drill->ranks; r++)
+                if (how < ways)
+                    watch(v->d, how, step, r, v->seen[how][step][r]);
+                else
+                    watch_kept(v->d, 1 + (how - ways) / 2, (how - ways) % 2, step, r, v->seen[how][step][r]);
 }
 
 static int close_to(double got, td_told told, int ranks) {
@@ -112,14 +140,14 @@ void td_drill_judge(td_suspects *s, const td_drill_data *d, int failed, int stru
     }
     const int other[OTHERS] = {!play && !structure && reads_early(&v), structure == 1, structure == 2};
     look_at_others(s, other, failed);
-    td_factor_look(s, NULL, 0, NULL, failed, NULL);
+    td_factor_aside(s);
 }
 
 void td_factor_judge(td_suspects *s, const int64_t *counts, int ranks, const double *got, int failed,
                      const td_ranks_world *world) {
     td_suspects_case(s, failed);
     for (const td_drill_suspect *k = td_drill_suspects; k->name; k++)
-        td_suspects_view(s, td_suspects_enter(s, k->name, k->text), !failed, 0);
-    look_at_others(s, NULL, failed);
+        td_suspects_view(s, td_suspects_enter(s, k->name, k->text), 1, 0);
+    look_at_others(s, NULL, 0);
     td_factor_look(s, counts, ranks, got, failed, world);
 }

@@ -42,7 +42,8 @@ static td_near move(td_slip slip, td_near_adam *x, td_near g, const td_exercise_
                       : no_m               ? x->m
                                            : td_near_over(x->m, k1),
                   v = no_v ? x->v : td_near_over(x->v, k2);
-    if (slip == TD_SLIP_WRITTEN_BACK) x->m = m, x->v = v;
+    if (slip == TD_SLIP_WRITTEN_BACK || slip == TD_SLIP_M_WRITTEN_BACK) x->m = m;
+    if (slip == TD_SLIP_WRITTEN_BACK || slip == TD_SLIP_V_WRITTEN_BACK) x->v = v;
     td_near below = td_near_root(slip == TD_SLIP_EPS_INSIDE ? td_near_add(v, eps) : v);
     if (slip == TD_SLIP_NO_ROOT) below = v;
     if (slip == TD_SLIP_ROOT_FIRST) below = td_near_over(td_near_root(x->v), k2);

@@ -14,6 +14,8 @@ static const char *const slips[TD_SLIPS][2] = {
     {"t_per_parameter", "steps are counted once a parameter"},
     {"beta_times_t", "the bias correction is 1 - beta t, not 1 - beta to the power of t"},
     {"correction_written_back", "the bias correction is written back into m and v"},
+    {"m_written_back", "the bias-corrected m is written back into m"},
+    {"v_written_back", "the bias-corrected v is written back into v"},
     {"corrections_swapped", "m is corrected with beta2, and v with beta1"},
     {"v_corrected_with_beta1", "v is corrected with beta1"},
     {"m_corrected_with_beta2", "m is corrected with beta2"},

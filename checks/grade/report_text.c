@@ -49,6 +49,8 @@ static void print_mistakes(const td_graded_lesson *lesson, int i, const char *in
             fprintf(out, "%smistake: %s (%s)\n", indent, lesson->suspect[k].text, lesson->suspect[k].name);
     if (!named && lesson->judged[i])
         fprintf(out, "%smistake: unknown; none that the grader knows explains every case\n", indent);
+    else if (!named && lesson->result[i].err_over_tol > 1)
+        fprintf(out, "%smistake: not looked for in this check\n", indent);
 }
 
 static void print_replay(const td_grade *grade, const td_graded_lesson *lesson, int i, const char *indent, FILE *out) {

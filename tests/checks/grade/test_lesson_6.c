@@ -164,6 +164,30 @@ Test(grade_lesson_6, factors) {
     asked_named_alone(&s, "rank_without_tokens");
 }
 
+/* One mistake in the factor and one in the reduction: each is named as if it were alone. */
+Test(grade_lesson_6, mistakes_that_cannot_touch_are_named_beside_each_other) {
+    const int64_t counts[2] = {1, 3};
+    const double own[2] = {1, 1.0 / 3}, strange[2] = {7, 7};
+    const td_drill_suspect *mean = td_drill_suspects;
+    const td_suspect *named[TD_SUSPECTS];
+    while (strcmp(mean->name, "divided_by_ranks_too") != 0) mean++;
+    const answers divided = {.tell = mean->tell}, odd = {.poison = 3};
+    td_suspects s = entered();
+    td_factor_judge(&s, counts, 2, own, 1, NULL);
+    cr_expect_gt(play_all(&divided, &s), 0);
+    cr_assert_eq(td_suspects_named(&s, named, TD_SUSPECTS), 2);
+    cr_expect_str_eq(named[0]->name, "divided_by_ranks_too");
+    cr_expect_str_eq(named[1]->name, "own_tokens");
+    s = entered();
+    td_factor_judge(&s, counts, 2, strange, 1, NULL);
+    play_all(&divided, &s);
+    asked_named_alone(&s, "divided_by_ranks_too");
+    s = entered();
+    td_factor_judge(&s, counts, 2, own, 1, NULL);
+    play_all(&odd, &s);
+    asked_named_alone(&s, "own_tokens");
+}
+
 Test(grade_lesson_6, a_drill_by_hand) {
     static const td_drill_shape shape[] = {
         {.count = 2, .tied = 1}, {.count = 3, .unused = 2}, {.count = 1, .frozen = 1}, {.count = 2}, {.count = -1}};

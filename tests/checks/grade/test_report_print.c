@@ -84,6 +84,11 @@ Test(report_print, unknown_is_said_only_of_what_was_held_against_suspects) {
     free(text);
     graded_lesson(grade)->judged[1] = 0;
     text = printed();
+    cr_expect_null(strstr(text, "mistake: unknown"));
+    says(text, "mistake: not looked for in this check"); /* values are wrong, and say no more than that */
+    free(text);
+    graded_lesson(grade)->result[1].err_over_tol = NAN; /* wrong in words, which say why */
+    text = printed();
     cr_expect_null(strstr(text, "mistake"));
     free(text);
 }
