@@ -59,8 +59,9 @@ td_status td_lot_case(td_crew *crew, td_lot_data *d, td_ranks_world *world, cons
         compare_bits(crew->result, d, &wrong);
         if (d->first[d->n] == 0) td_grade_right(crew->result, lot->name);
     }
-    /* who crashed, or returned an error, has given no answer to explain; nor are a million elements held against all */
-    if (!status && (answered || world->failed < 0) && !crew->check->after_correct)
+    /* who crashed, or returned an error, has given no answer to explain; a million right ones, after all others, tell
+     * nothing new */
+    if (!status && (answered || world->failed < 0) && (wrong || !crew->check->after_correct))
         status = td_lot_judge(&crew->run->suspects, d, right, wrong, answered ? NULL : world, err);
     *right_everywhere = !status && !wrong;
     free(right);

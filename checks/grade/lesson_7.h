@@ -100,6 +100,9 @@ void td_near_adam_step(td_slip slip, td_near_adam *x, td_near gradient, const td
 typedef enum td_summed { TD_SUMMED = 0, TD_SUMMED_MEAN, TD_SUMMED_MOST, TD_SUMMED_OWN /* + rank */ } td_summed;
 /* values[snap][element], on the heap of the caller. */
 void td_lot_foretell(const td_lot_data *data, td_slip slip, int summed, td_near *values);
+/* The same where every chunk of all elements begins at a rank's first m and v again; chunk 0: every parameter does.
+ * `padded`: ranks' slices of the last chunk are as long as those of the others, and end where the elements do. */
+td_status td_lot_foretell_shared(const td_lot_data *data, int64_t chunk, int padded, td_near *values, td_error *err);
 
 /* lesson_7_suspects.c. right[snap][element]; the results stand in data->got. world: the fault that ended the case, or
  * NULL. */

@@ -109,3 +109,28 @@ void td_lot_foretell(const td_lot_data *d, td_slip slip, int summed, td_near *va
         }
     }
 }
+
+td_status td_lot_foretell_shared(const td_lot_data *d, int64_t chunk, int padded, td_near *values, td_error *err) {
+    const int64_t all = d->first[d->n], ranks = d->lot->ranks, most = all / ranks + 1;
+    td_near_adam *state = calloc((size_t)(most * ranks), sizeof *state);
+    td_near *value = malloc((size_t)(all + 1) * sizeof *value);
+    for (int64_t e = 0; value && e < all; e++) value[e] = (td_near){d->value[e], 0};
+    for (int t = 1, snap = 0; state && value && t <= d->lot->steps; t++) {
+        for (int64_t begin = 0, end, slice; begin < all; begin = end) {
+            end = chunk ? begin + chunk : d->first[td_lot_parameter(d, begin) + 1];
+            slice = ((padded || end < all ? end : all) - begin + ranks - 1) / ranks;
+            if (end > all) end = all;
+            for (int64_t e = begin; e < end; e++) {
+                td_near_adam *x = &state[(e - begin) / slice * most + (e - begin) % slice];
+                x->p = value[e];
+                td_near_adam_step(TD_SLIP_NONE, x, summed_gradient(d, t - 1, e, TD_SUMMED), &d->lot->config,
+                                  d->lot->shape[td_lot_parameter(d, e)].decay, t);
+                value[e] = x->p;
+            }
+        }
+        if (snap < d->snaps && d->snap[snap] == t) memcpy(values + snap++ * all, value, (size_t)all * sizeof *value);
+    }
+    const int done = state && value;
+    free(state), free(value);
+    return done ? TD_OK : td_fail(err, TD_NO_MEMORY, "no memory for states that are shared");
+}

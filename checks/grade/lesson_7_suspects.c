@@ -47,7 +47,7 @@ static const char *const slips[TD_SLIPS][2] = {
     {"made_anew", "m, v and the count of steps begin anew in every step"},
 };
 
-enum { MEAN, MOST, OWN, NOT_SENT, TAIL, TAILS, BETWEEN };
+enum { MEAN, MOST, OWN, NOT_SENT, TAIL, TAILS, SHARED, BETWEEN };
 static const char *const between[BETWEEN][2] = {
     {"mean_gradient", "gradients are averaged over ranks, not summed"},
     {"max_gradient", "the largest of the ranks' gradients is taken, not their sum"},
@@ -55,6 +55,7 @@ static const char *const between[BETWEEN][2] = {
     {"not_sent", "an owner's new values do not reach all other ranks"},
     {"tail_dropped", "the last elements, which the number of ranks does not divide, are never updated"},
     {"tails_dropped", "each parameter's last elements, which the number of ranks does not divide, are never updated"},
+    {"states_shared", "every parameter, or chunk, begins at a rank's first m and v again"},
 };
 /* Told by the fault alone. */
 static const char *const unawaited[] = {"not_awaited", "a collective that was started is never awaited"};
@@ -133,41 +134,66 @@ static void tail(const td_lot_data *d, const td_near *right, int of_each, int *f
         }
 }
 
-static void look_between(td_suspects *s, const td_lot_data *d, const td_near *right, td_near *told) {
-    int fits[BETWEEN], differs[BETWEEN];
+/* A chunk ends, if chunks share states, where the first value is wrong after the first step, which is the first snap.
+ */
+static int64_t right_at_first(const td_lot_data *d, const td_near *right) {
+    int64_t e = 0;
+    while (e < d->first[d->n] && stays_or_right(d, right, 0, 0, e, 0)) e++;
+    return e;
+}
+
+static td_status shared(const td_lot_data *d, const td_near *right, td_near *told, int *fits, int *differs,
+                        td_error *err) {
+    const int64_t chunk = right_at_first(d, right);
+    td_status status = TD_OK;
+    *fits = 0, *differs = 0;
+    for (int variant = 0; !status && !*fits && variant < (chunk ? 3 : 1); variant++) {
+        status = td_lot_foretell_shared(d, variant ? chunk : 0, variant == 2, told, err);
+        if (!status) whole(d, told, right, fits, differs);
+    }
+    return status;
+}
+
+/* What each of them makes of the case. */
+static td_status between_ranks(const td_lot_data *d, int which, const td_near *right, td_near *told, int *fits,
+                               int *differs, td_error *err) {
     const int64_t each = d->first[d->n] * d->snaps;
-    td_lot_foretell(d, TD_SLIP_NONE, TD_SUMMED_MEAN, told);
-    whole(d, told, right, &fits[MEAN], &differs[MEAN]);
-    td_lot_foretell(d, TD_SLIP_NONE, TD_SUMMED_MOST, told);
-    whole(d, told, right, &fits[MOST], &differs[MOST]);
-    for (int r = 0; r < d->lot->ranks; r++) td_lot_foretell(d, TD_SLIP_NONE, TD_SUMMED_OWN + r, told + r * each);
-    own(d, told, right, &fits[OWN], &differs[OWN]);
-    not_sent(d, right, &fits[NOT_SENT], &differs[NOT_SENT]);
-    tail(d, right, 0, &fits[TAIL], &differs[TAIL]);
-    tail(d, right, 1, &fits[TAILS], &differs[TAILS]);
-    for (int k = 0; k < BETWEEN; k++)
-        td_suspects_view(s, td_suspects_enter(s, between[k][0], between[k][1]), fits[k], fits[k] && differs[k]);
+    if (which == MEAN || which == MOST) {
+        td_lot_foretell(d, TD_SLIP_NONE, which == MEAN ? TD_SUMMED_MEAN : TD_SUMMED_MOST, told);
+        whole(d, told, right, fits, differs);
+    } else if (which == OWN) {
+        for (int r = 0; r < d->lot->ranks; r++) td_lot_foretell(d, TD_SLIP_NONE, TD_SUMMED_OWN + r, told + r * each);
+        own(d, told, right, fits, differs);
+    } else if (which == NOT_SENT)
+        not_sent(d, right, fits, differs);
+    else if (which == SHARED)
+        return shared(d, right, told, fits, differs, err);
+    else
+        tail(d, right, which == TAILS, fits, differs);
+    return TD_OK;
 }
 
 td_status td_lot_judge(td_suspects *s, const td_lot_data *d, const td_near *right, int failed,
                        const td_ranks_world *world, td_error *err) {
     const size_t each = (size_t)d->first[d->n] * (size_t)d->snaps;
     td_near *told = malloc((each * (size_t)d->lot->ranks + 1) * sizeof *told);
-    if (!told) return td_fail(err, TD_NO_MEMORY, "no memory for suspects");
+    td_status status = told ? TD_OK : td_fail(err, TD_NO_MEMORY, "no memory for suspects");
     td_suspects_case(s, failed);
-    for (int k = 1; k < TD_SLIPS; k++) {
+    for (int k = 1; k < TD_SLIPS + BETWEEN && !status; k++) {
+        const char *const *suspect = k < TD_SLIPS ? slips[k] : between[k - TD_SLIPS];
+        const int entered = td_suspects_enter(s, suspect[0], suspect[1]);
         int fits = 0, differs = 0;
-        if (!world) td_lot_foretell(d, (td_slip)k, TD_SUMMED, told);
-        if (!world) whole(d, told, right, &fits, &differs);
-        td_suspects_view(s, td_suspects_enter(s, slips[k][0], slips[k][1]), fits, fits && differs);
+        /* who has missed a case is out, and need not be foretold: cases may be large */
+        if (!world && s->suspect[entered].misses == 0 && k < TD_SLIPS) {
+            td_lot_foretell(d, (td_slip)k, TD_SUMMED, told);
+            whole(d, told, right, &fits, &differs);
+        } else if (!world && s->suspect[entered].misses == 0)
+            status = between_ranks(d, k - TD_SLIPS, right, told, &fits, &differs, err);
+        td_suspects_view(s, entered, fits, fits && differs);
     }
-    if (!world)
-        look_between(s, d, right, told);
-    else
-        for (int k = 0; k < BETWEEN; k++) td_suspects_view(s, td_suspects_enter(s, between[k][0], between[k][1]), 0, 0);
     const int left = world && world->fault == TD_RANKS_UNAWAITED, wrote = world && world->fault == TD_RANKS_TOUCHED;
     td_suspects_view(s, td_suspects_enter(s, unawaited[0], unawaited[1]), !failed || left, left);
     td_suspects_view(s, td_suspects_enter(s, touched[0], touched[1]), !failed || wrote, wrote);
     free(told);
-    return TD_OK;
+    return status;
 }

@@ -146,6 +146,50 @@ Test(grade_lesson_7, each_slip_between_ranks_is_named) {
     }
 }
 
+/* Every parameter (chunk 0), or so many elements of all, in the first one's states: a loop over them on every rank. */
+typedef struct pieces {
+    int64_t chunk;
+    int padded;
+} pieces;
+
+static void shared_states(const void *context, td_lot_data *d) {
+    const pieces *p = context;
+    const int64_t all = d->first[d->n], ranks = d->lot->ranks;
+    const td_exercise_adam_config *x = &d->lot->config;
+    const td_adam_config c = {.lr = x->lr, .beta1 = x->beta1, .beta2 = x->beta2, .eps = x->eps};
+    float *value = malloc((size_t)(all + 1) * sizeof *value);
+    for (int64_t owner = 0; owner < ranks; owner++) {
+        float *m = calloc((size_t)all + 1, sizeof *m), *v = calloc((size_t)all + 1, sizeof *v);
+        memcpy(value, d->value, (size_t)all * sizeof *value);
+        for (int t = 1, snap = 0; t <= d->lot->steps; t++) {
+            for (int64_t from = 0, to; from < all; from = to) {
+                to = p->chunk ? from + p->chunk : d->first[td_lot_parameter(d, from) + 1];
+                if (!p->padded && to > all) to = all;
+                const int64_t slice = (to - from + ranks - 1) / ranks, own = from + owner * slice;
+                if (to > all) to = all;
+                for (int64_t e = own; e < own + slice && e < to; e++) {
+                    float g = 0;
+                    for (int64_t r = 0; r < ranks; r++) g += d->gradient[((t - 1) * ranks + r) * all + e];
+                    td_adam_update(TD_F32, 1, &value[e], &g, &m[e - own], &v[e - own], &c,
+                                   d->lot->shape[td_lot_parameter(d, e)].decay ? x->weight_decay : 0, t);
+                    if (snap < d->snaps && d->snap[snap] == t)
+                        for (int r = 0; r < ranks; r++) got_at(d, snap, r)[e] = value[e];
+                }
+            }
+            snap += snap < d->snaps && d->snap[snap] == t;
+        }
+        free(m), free(v);
+    }
+    free(value);
+}
+
+Test(grade_lesson_7, states_that_parameters_or_chunks_share_are_named) {
+    const pieces each = {0, 0}, short_last = {16, 0}, padded = {24, 1};
+    named_by(shared_states, &each, "states_shared");
+    named_by(shared_states, &short_last, "states_shared");
+    named_by(shared_states, &padded, "states_shared");
+}
+
 static void two_slips(const void *context, td_lot_data *d) {
     const way w = {TD_SLIP_EPS_INSIDE, TD_SUMMED_MEAN};
     (void)context;
