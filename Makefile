@@ -49,7 +49,7 @@ hint-%: all ## the next hint; HINT= says which
 	$(call exercise,hint)
 solution-%: all ## the reference solution, after a confirmation; where there is no terminal: CONFIRM=yes
 	$(call exercise,solution)
-reset-%: all ## start over; your work is kept under another name
+reset-%: all ## start over; your work is kept under another name; where there is no terminal: CONFIRM=yes
 	$(call exercise,reset)
 
 ##@ Grade

@@ -32,9 +32,11 @@ char *td_option_label(const char *name, char *out, int size) {
 
 static void legal_names(const td_option *options, char *out, int size) {
     int used = 0;
+    char label[32];
     out[0] = '\0';
     for (int i = 0; options[i].name && used < size; i++)
-        used += snprintf(out + used, (size_t)(size - used), "%s%s", i ? ", " : "", options[i].name);
+        used += snprintf(out + used, (size_t)(size - used), "%s%s", i ? ", " : "",
+                         td_option_label(options[i].name, label, sizeof label));
     if (!options[0].name) snprintf(out, (size_t)size, "none");
 }
 
@@ -57,16 +59,18 @@ static td_status parse_one(td_arguments *arguments, int argc, char **argv, int *
 
     const td_option *option = &arguments->options[i];
     const char *value = NULL;
+    char label[32];
+    td_option_label(option->name, label, sizeof label);
     if (equals)
         value = equals + 1;
     else if (*at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0)
         value = argv[++*at];
     int may_be_empty = option->fallback && !option->fallback[0];
     if (!value || (!value[0] && !may_be_empty))
-        return td_fail(err, TD_BAD_PARAM, "%s: its value is missing; legal is %s", option->name, option->legal);
+        return td_fail(err, TD_BAD_PARAM, "%s: its value is missing; legal is %s", label, option->legal);
     if (arguments->value[i]) {
         char shown[40], again[40];
-        return td_fail(err, TD_BAD_PARAM, "%s: given twice ('%s' and '%s'); once is legal", option->name,
+        return td_fail(err, TD_BAD_PARAM, "%s: given twice ('%s' and '%s'); once is legal", label,
                        td_shown(arguments->value[i], shown, sizeof shown), td_shown(value, again, sizeof again));
     }
     arguments->value[i] = value;
@@ -87,9 +91,12 @@ td_status td_arguments_parse(td_arguments *arguments, const char *command, const
         td_status status = parse_one(arguments, argc, argv, &at, err);
         if (status != TD_OK) return status;
     }
-    for (int i = 0; options[i].name; i++)
+    for (int i = 0; options[i].name; i++) {
+        char label[32];
+        td_option_label(options[i].name, label, sizeof label);
         if (!arguments->value[i] && !options[i].fallback)
-            return td_fail(err, TD_BAD_PARAM, "%s: not given; must be %s", options[i].name, options[i].legal);
+            return td_fail(err, TD_BAD_PARAM, "%s: not given; must be %s", label, options[i].legal);
+    }
     return TD_OK;
 }
 

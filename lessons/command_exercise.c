@@ -11,7 +11,7 @@
 #define WORK                                                                                                           \
     { "work", "", "a folder", "the working copy; default mine/lesson-N" }
 #define CONFIRM                                                                                                        \
-    { "confirm", "", "yes", "instead of typing yes on a terminal" }
+    { "confirm", "", "yes", "needed where there is no terminal to type yes on" }
 #define END                                                                                                            \
     { NULL, NULL, NULL, NULL }
 
@@ -29,12 +29,11 @@ static td_status confirm(const td_arguments *arguments, const char *question, td
 }
 
 static void say_next(const td_work *work) {
-    char ours[32], option[PATH_MAX + 8] = "";
-    snprintf(ours, sizeof ours, "mine/lesson-%d", work->number);
-    if (strcmp(work->folder, ours) != 0) snprintf(option, sizeof option, " WORK=%s", work->folder);
-    printf("%s is yours to work in; README.md in it is the task\n", work->folder);
-    printf("  make check-%d%s     run the public checks\n", work->number, option);
-    printf("  make hint-%d%s      the next hint\n", work->number, option);
+    char command[PATH_MAX + 64];
+    td_print_quoted(stdout, work->folder);
+    printf(" is yours to work in; README.md in it is the task\n");
+    printf("  %s     run the public checks\n", td_work_command(work, "check", command, sizeof command));
+    printf("  %s      the next hint\n", td_work_command(work, "hint", command, sizeof command));
 }
 
 static td_status start(const td_arguments *arguments, const td_work *work, td_error *err) {
@@ -47,11 +46,13 @@ static td_status start(const td_arguments *arguments, const td_work *work, td_er
 static td_status reset(const td_arguments *arguments, const td_work *work, td_error *err) {
     char kept[PATH_MAX], question[PATH_MAX + 64];
     snprintf(question, sizeof question, "start %s over, keeping what is there under another name?", work->folder);
-    td_status status = td_work_is_there(work, err);
+    td_status status = td_work_is_own(work, err);
     if (status == TD_OK) status = confirm(arguments, question, err);
     if (status == TD_OK) status = td_work_reset(work, kept, err);
     if (status) return status;
-    printf("what was there is kept as %s\n", kept);
+    printf("what was there is kept as ");
+    td_print_quoted(stdout, kept);
+    printf("\n");
     say_next(work);
     return TD_OK;
 }
@@ -92,8 +93,10 @@ static const struct action {
     {"start", "a working copy of an exercise", of_start, start},
     {"check", "run the public checks on it", of_start, check},
     {"hint", "the next hint", of_hint, hint},
-    {"solution", "the reference solution, after a confirmation", of_confirmed, solution},
-    {"reset", "start over; what is there is kept", of_confirmed, reset},
+    {"solution", "the reference solution, after a confirmation; without a terminal: CONFIRM=yes", of_confirmed,
+     solution},
+    {"reset", "start over, after a confirmation; what is there is kept; without a terminal: CONFIRM=yes", of_confirmed,
+     reset},
 };
 
 static td_status carry_out(const struct action *action, const td_arguments *arguments, td_work *work, td_error *err) {

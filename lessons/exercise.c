@@ -34,9 +34,29 @@ td_status td_work_find(td_work *work, int64_t number, const char *folder, td_err
     return TD_OK;
 }
 
+char *td_work_command(const td_work *work, const char *action, char *out, int size) {
+    char usual[32];
+    int make = td_is_plain_word(work->folder);
+    snprintf(usual, sizeof usual, "mine/lesson-%d", work->number);
+    int n = make ? snprintf(out, (size_t)size, "make %s-%d", action, work->number)
+                 : snprintf(out, (size_t)size, "build/tandem exercise %s LESSON=%d", action, work->number);
+    if (!strcmp(work->folder, usual)) return out;
+    FILE *line = fmemopen(out + n, (size_t)(size - n), "w");
+    if (!line) return out;
+    fprintf(line, " WORK=");
+    td_print_quoted(line, work->folder);
+    fclose(line);
+    out[size - 1] = '\0';
+    return out;
+}
+
 static int is_handed_out(const struct dirent *entry) {
     const char *name = entry->d_name;
-    return name[0] != '.' && strcmp(name, "rubric") && strcmp(name, "hints.md") && strcmp(name, "solution");
+    return name[0] != '.' && strcmp(name, "hints.md") && strcmp(name, "solution");
+}
+
+static int is_any(const struct dirent *entry) {
+    return strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
 }
 
 static int is_shown(const struct dirent *entry) {
@@ -96,21 +116,33 @@ static td_status remove_one(const char *from, const char *name, void *context, t
 
 static void remove_copy(const char *folder) {
     td_error ignored;
-    for_each(folder, is_shown, remove_one, NULL, &ignored);
+    for_each(folder, is_any, remove_one, NULL, &ignored);
     rmdir(folder);
+}
+
+static td_status mark(const char *folder, int number, td_error *err) {
+    char path[PATH_MAX];
+    td_file file;
+    if (snprintf(path, sizeof path, "%s/" TD_WORK_MARKER, folder) >= (int)sizeof path) return too_long(folder, err);
+    td_status status = td_file_create(&file, path, err);
+    if (status) return status;
+    fprintf(file.stream, "%d\n", number);
+    status = td_file_finish(&file, err);
+    return status == TD_OK ? td_file_publish(&file, err) : status;
 }
 
 /* A whole copy beside the folder, under a name of its own. */
 static td_status make_copy(const td_work *work, char copy[PATH_MAX], td_error *err) {
-    char parent[PATH_MAX];
-    strcpy(parent, work->folder);
-    dirname(parent);
+    char path[PATH_MAX];
+    strcpy(path, work->folder);
+    const char *parent = dirname(path);
     td_status status = td_folder_make(parent, err);
     if (status) return status;
     if (snprintf(copy, PATH_MAX, "%s/.lesson-%d.tandem-%ld", parent, work->number, (long)getpid()) >= PATH_MAX)
         return too_long(parent, err);
     if (mkdir(copy, 0777) != 0) return td_file_failed(parent, "cannot be written", errno, err);
     status = for_each(work->exercise, is_handed_out, copy_into, copy, err);
+    if (status == TD_OK) status = mark(copy, work->number, err);
     if (status) remove_copy(copy);
     return status;
 }
@@ -131,16 +163,26 @@ td_status td_work_is_there(const td_work *work, td_error *err) {
     char shown[160];
     struct stat there;
     if (stat(work->folder, &there) == 0 && S_ISDIR(there.st_mode)) return TD_OK;
-    return td_fail(err, TD_BAD_PARAM, "WORK=%s: there is no such folder; make exercise-%d starts a working copy",
-                   td_shown(work->folder, shown, sizeof shown), work->number);
+    char command[PATH_MAX + 64], start[200];
+    return td_fail(err, TD_BAD_PARAM, "WORK=%s: there is no such folder; %s starts a working copy",
+                   td_shown(work->folder, shown, 100),
+                   td_shown(td_work_command(work, "exercise", command, sizeof command), start, 150));
+}
+
+static td_status is_there_already(const td_work *work, td_error *err) {
+    char shown[80], command[PATH_MAX + 64], again[200];
+    td_error no;
+    td_shown(work->folder, shown, sizeof shown);
+    if (td_work_is_own(work, &no) != TD_OK)
+        return td_fail(err, TD_BAD_PARAM, "%s: is there already and stays as it is; WORK must name a new folder",
+                       shown);
+    return td_fail(err, TD_BAD_PARAM, "%s: is there already and stays as it is; %s keeps it and starts over", shown,
+                   td_shown(td_work_command(work, "reset", command, sizeof command), again, sizeof again));
 }
 
 td_status td_work_start(const td_work *work, td_error *err) {
-    char copy[PATH_MAX], shown[160];
-    if (something_is_there(work->folder))
-        return td_fail(err, TD_BAD_PARAM,
-                       "%s: is there already and stays as it is; make reset-%d keeps it and starts over",
-                       td_shown(work->folder, shown, sizeof shown), work->number);
+    char copy[PATH_MAX];
+    if (something_is_there(work->folder)) return is_there_already(work, err);
     td_status status = make_copy(work, copy, err);
     if (status) return status;
     if (rename(copy, work->folder) == 0) return TD_OK;
@@ -152,7 +194,7 @@ td_status td_work_start(const td_work *work, td_error *err) {
 td_status td_work_reset(const td_work *work, char kept[PATH_MAX], td_error *err) {
     char copy[PATH_MAX], hints[PATH_MAX + 8];
     struct stat there;
-    td_status status = td_work_is_there(work, err);
+    td_status status = td_work_is_own(work, err);
     if (status == TD_OK) status = make_copy(work, copy, err);
     if (status) return status;
     int k = 1, n;
@@ -174,7 +216,8 @@ static td_status print_file(const char *from, const char *name, void *out, td_er
     (void)name;
     FILE *in = fopen(from, "rbe");
     if (!in) return td_file_failed(from, "cannot be read", errno, err);
-    fprintf(out, "%s\n\n", from);
+    td_print_quoted(out, from);
+    fprintf(out, "\n\n");
     for (int c; (c = getc(in)) != EOF;) putc(c, out);
     putc('\n', out);
     fclose(in);

@@ -3,7 +3,6 @@
 #include "../checks/markdown.h"
 #include "../checks/text.h"
 #include "exercise.h"
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,12 +40,9 @@ static int64_t shown_so_far(const char *memory) {
     return k;
 }
 
-static td_status remember(const td_work *work, const char *memory, int64_t k, td_error *err) {
-    char parent[PATH_MAX];
-    strcpy(parent, work->folder);
+static td_status remember(const char *memory, int64_t k, td_error *err) {
     td_file file;
-    td_status status = td_folder_make(dirname(parent), err);
-    if (status == TD_OK) status = td_file_create(&file, memory, err);
+    td_status status = td_file_create(&file, memory, err);
     if (status) return status;
     fprintf(file.stream, "%lld\n", (long long)k);
     status = td_file_finish(&file, err);
@@ -59,24 +55,24 @@ td_status td_work_hint(const td_work *work, int64_t hint, FILE *out, td_error *e
     snprintf(path, sizeof path, "%s/hints.md", work->exercise);
     snprintf(memory, sizeof memory, "%s.hints", work->folder);
     if (access(path, R_OK) != 0) return td_fail(err, TD_UNSUPPORTED, "lesson %d has no hints", work->number);
-    td_status status = count(path, &hints, err);
-    if (status) return status;
+    td_status status = hint == 0 ? td_work_is_own(work, err) : TD_OK;
+    if (status || (status = count(path, &hints, err))) return status;
     if (hint > hints)
         return td_fail(err, TD_BAD_PARAM, "HINT=%lld: lesson %d has hints 1 to %lld", (long long)hint, work->number,
                        (long long)hints);
     int next = hint == 0;
     if (next) hint = shown_so_far(memory) + 1;
     if (hint > hints) {
-        fprintf(
-            out,
-            "all %lld hints were shown; make hint-%d HINT=1 shows the first again, make solution-%d the reference\n",
-            (long long)hints, work->number, work->number);
+        fprintf(out,
+                "all %lld hints were shown; make hint-%d HINT=1 shows the first again, make solution-%d CONFIRM=yes "
+                "the reference\n",
+                (long long)hints, work->number, work->number);
         return TD_OK;
     }
     int width = td_terminal_columns(out);
     if ((status = section(path, hint, width > 100 ? 100 : width, &text, err))) return status;
     if (!text) return td_fail(err, TD_IO, "%s: changed while it was read", path);
-    if (next) status = remember(work, memory, hint, err);
+    if (next) status = remember(memory, hint, err);
     if (status == TD_OK) fprintf(out, "hint %lld of %lld\n%s", (long long)hint, (long long)hints, text);
     free(text);
     return status;

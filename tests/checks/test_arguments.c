@@ -55,19 +55,19 @@ static void refused(td_status status, const char *expected) {
 }
 
 Test(arguments, wrong_command_lines) {
-    refused(PARSE("X=1"), "'X=1': no such option; legal are t, d, block");
+    refused(PARSE("X=1"), "'X=1': no such option; legal are T, D, BLOCK");
     refused(PARSE("2048"), "'2048': no such option");
     refused(PARSE("-t", "4"), "'-t': no such option");
     refused(PARSE("--"), "no such option");
     refused(PARSE("=4"), "no such option");
-    refused(PARSE("T=1", "--t", "2"), "t: given twice ('1' and '2')");
-    refused(PARSE("--t"), "t: its value is missing");
-    refused(PARSE("T="), "t: its value is missing");
-    refused(PARSE("--t", "--d", "4"), "t: its value is missing");
+    refused(PARSE("T=1", "--t", "2"), "T: given twice ('1' and '2')");
+    refused(PARSE("--t"), "T: its value is missing");
+    refused(PARSE("T="), "T: its value is missing");
+    refused(PARSE("--t", "--d", "4"), "T: its value is missing");
     refused(PARSE("\xff\xfe=1"), "'?"
                                  "?=1'");
     static const td_option needs[] = {{"out", NULL, "a path", "result"}, {NULL, NULL, NULL, NULL}};
-    refused(td_arguments_parse(&arguments, "run", needs, 0, NULL, &error), "out: not given; must be a path");
+    refused(td_arguments_parse(&arguments, "run", needs, 0, NULL, &error), "OUT: not given; must be a path");
     char help[] = "--help", *ask[] = {help};
     cr_assert_eq(td_arguments_parse(&arguments, "run", needs, 1, ask, &error), TD_OK);
     cr_assert(arguments.help);
@@ -140,7 +140,7 @@ Test(arguments, long_values_are_cut_in_messages) {
     PARSE("--t", value);
     refused(td_argument_int(&arguments, "t", 0, INT64_MAX, &out, &error), "must be an integer of 0 or more");
     PARSE(value);
-    refused(PARSE(value), "no such option; legal are t");
+    refused(PARSE(value), "no such option; legal are T");
 }
 
 Test(arguments, replay_repeats_the_run) {

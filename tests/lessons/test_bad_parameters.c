@@ -22,7 +22,7 @@ static const struct {
     {"scale", "SCALE=inf", 2, "SCALE=inf: must be"},
     {"seed", "SEED=-1", 2, "SEED=-1: must be"},
     {"fixture", "FIXTURE=foo", 2, "foo"},
-    {"out", "OUT=", 2, "out: its value is missing"},
+    {"out", "OUT=", 2, "OUT: its value is missing"},
     {"out", "OUT=file/below", 3, "file"},
     {"out", "OUT=/proc/none", 3, "cannot be"}, /* made, for root; written, for others */
 };
@@ -64,10 +64,10 @@ Test(bad_parameters, are_refused_by_all_that_take_them) {
         if (!takes(&help, "seed")) continue;
         given[at] = "SEED=1", given[at + 1] = "--seed=2";
         support_run(&there, &result, given);
-        refused(&result, folder, 2, "seed: given twice");
+        refused(&result, folder, 2, "SEED: given twice");
         given[at] = "--seed", given[at + 1] = NULL;
         support_run(&there, &result, given);
-        refused(&result, folder, 2, "seed: its value is missing");
+        refused(&result, folder, 2, "SEED: its value is missing");
     }
     support_folder_remove(folder);
     cr_assert_geq(tried, 13, "sweep alone takes that many");

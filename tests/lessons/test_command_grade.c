@@ -173,7 +173,7 @@ Test(command_grade, bad_parameters_are_named) {
                {"SEED=-1", "seed=-1: must be", 2},           {"SECRET=x", "SECRET=x: must be", 2},
                {"SECONDS=0", "SECONDS=0: must be", 2},       {"TIER=best2", "TIER=best2: must be", 2},
                {"PUBLIC=maybe", "PUBLIC=maybe: must be", 2}, {"GPU=often", "GPU=often: must be", 2},
-               {"RUBRIC=/none", "/none: cannot be read", 2}, {"lesson=3", "lesson: given twice", 2},
+               {"RUBRIC=/none", "/none: cannot be read", 2}, {"lesson=3", "LESSON: given twice", 2},
                {"WHAT=1", "'WHAT=1': no such option", 2}};
     hand_in("");
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -188,7 +188,7 @@ Test(command_grade, bad_parameters_are_named) {
     support_tandem(NULL, &result, "grade", "SUBMISSION=/none\n\x1b", out);
     support_refused(&result, 2, "SUBMISSION=/none??: must be a folder");
     support_tandem(NULL, &result, "grade", out);
-    support_refused(&result, 2, "submission: not given");
+    support_refused(&result, 2, "SUBMISSION: not given");
     support_tandem(NULL, &result, "grade", submission, "OUT=/proc/none");
     support_refused(&result, 3, "/proc/none");
     support_tandem(NULL, &result, "grade", submission, out, "RUBRIC=x");

@@ -186,7 +186,7 @@ Test(command_ranks, bad_parameters_are_one_line) {
 Test(command_ranks, ranks_are_given_once_and_not_to_a_rank) {
     support_result result;
     support_tandem(NULL, &result, "ranks", "check", "RANKS=2", "--ranks", "3");
-    support_refused(&result, 2, "ranks: given twice ('2' and '3')");
+    support_refused(&result, 2, "RANKS: given twice ('2' and '3')");
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     support_tandem(NULL, &result, "ranks", "check", "RANKS=2");
     support_refused(&result, 2, "tandem ranks check: RANKS=2: this already runs as a rank under mpirun");

@@ -101,7 +101,7 @@ Test(command_run_backward, bad_parameters_and_shapes) {
     refused(&r, 2, "dq: is the same file as do", INPUTS);
     support_tandem(&(support_child){.folder = folder}, &r, "run", "attention_backward", "Q=q.npy", "K=k.npy", "V=v.npy",
                    "VARIANT=backward_dense_f64", "DQ=g.npy");
-    refused(&r, 2, "o: not given", INPUTS);
+    refused(&r, 2, "O: not given", INPUTS);
     write_array("l.npy", 1, 2, 3, 2, 1);
     run(NULL, &r, "VARIANT=backward_dense_f64", "DQ=g.npy", NULL, NULL, NULL);
     refused(&r, 2, "q (1, 2, 3, 4), lse (1, 2, 3, 2): must be (B, Hq, Tq) or (B, Hq, Tq, 1)", INPUTS);

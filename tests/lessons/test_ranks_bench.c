@@ -104,7 +104,7 @@ Test(ranks_bench, bad_parameters_are_refused_in_one_line) {
         {"CAPS=1MB", 2, "CAPS=1MB: must be"},
         {"CAPS=99999999999GiB", 2, "CAPS=99999999999GiB: must be"},
         {"SCHEMES=naive,fast", 2, "SCHEMES=naive,fast: must be"},
-        {"SCHEMES=", 2, "schemes: its value is missing"},
+        {"SCHEMES=", 2, "SCHEMES: its value is missing"},
         {"LAYERS=0", 2, "LAYERS=0: must be"},
         {"VOCAB=1", 2, "VOCAB=1: must be an integer from 2"}, /* no gradient differs from 0 */
         {"HEADS=5", 2, "heads = 5"},
