@@ -35,7 +35,12 @@ setup: ## install what is missing (Debian, Ubuntu); elsewhere say what is
 	@sh checks/setup.sh $(filter lint,$(MAKECMDGOALS))
 $(goals) $(filter-out %-,$(filter lesson-% exercise-% check-% hint-% solution-% reset-%,$(MAKECMDGOALS))): | $(filter setup,$(MAKECMDGOALS))
 help: ## this list
-	@awk -F ':.*## ' '/^##@/ {print "\n" substr($$0, 5)} /^[a-z%-]*:.*## / {sub(/%/, "N"); printf "  %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^##@/ {print "\n" substr($$0, 5)} /^[a-z%-]*:.*## / {sub(/%/, "N"); \
+		line = sprintf("  %-12s", $$1); words = split($$2, word, " "); \
+		for (i = 1; i <= words; i++) { \
+			if (length(line) + 1 + length(word[i]) > 80) {print line; line = sprintf("  %-12s", "")} \
+			line = line " " word[i]} \
+		print line}' Makefile
 
 ##@ Learn; parameters are variables: make lesson-3 T=2048 DTYPE=bf16
 lesson-%: all ## run lesson N

@@ -5,7 +5,7 @@
 typedef struct td_progress {
     const char *label;
     long total, done;
-    double started, printed; /* seconds */
+    double started, printed, stepped; /* seconds */
     int shown;
 } td_progress;
 

@@ -1,8 +1,10 @@
 /* tandem grade-class: a folder of submissions graded side by side, and the class at a glance. */
 #include "../checks/arguments.h"
 #include "../checks/grade/class.h"
+#include "../checks/grade/rubric.h"
 #include "../checks/plot.h"
 #include "../checks/provenance.h"
+#include "../checks/text.h"
 #include "commands.h"
 #include "exercise.h"
 #include <string.h>
@@ -14,8 +16,16 @@ static const td_option options[] = {
     {"lesson", "", "the number of a lesson; each whose file is there if not given", "which exercise"},
     {"jobs", "", "integer, 1 to 1024; default one a core", "graders side by side"},
     {"tier", "best", "best, bubblewrap, uid, none", "sandbox"},
+    {"rubric", "", "a file, with LESSON; the exercise's own if not given", "points"},
+    {"seed", "1", "integer, 0 or more", "of the public cases"},
+    {"secret", "", "integer, 0 or more; the class's own, in OUT/secret, if not given",
+     "of the secret cases; one that is given is written nowhere"},
+    {"seconds", "540", "a number above 0", "for each submission"},
     {NULL, NULL, NULL, NULL},
 };
+
+/* Seconds that a grader may take beyond SECONDS: compilers, the last check, reports. */
+enum { BESIDE_CHECKS = 360 };
 
 static const char summary[] =
     "Grades each submission by a process of its own. Killed and started again it goes on: what is graded already, by "
@@ -23,11 +33,26 @@ static const char summary[] =
     "same rules and secret, is not graded twice. Exit status 0: all were graded, whatever their points; 4: a grader "
     "died, or could not do its work.";
 
+/* Before all graders stumble over it. */
+static td_status read_rubric(const char *path, int lesson, td_error *err) {
+    td_rubric rubric;
+    if (!path[0]) return TD_OK;
+    if (!lesson) return td_fail(err, TD_BAD_PARAM, "RUBRIC: is the rubric of one exercise; say which with LESSON");
+    for (const td_exercise *const *e = td_exercises; *e; e++)
+        if ((*e)->number == lesson) return td_rubric_read(&rubric, *e, path, err);
+    return TD_OK;
+}
+
 static td_status read_options(const td_arguments *arguments, td_class_options *o, char grader[PATH_MAX],
                               td_error *err) {
-    int64_t lesson = 0, jobs, cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t lesson = 0, jobs, ignored, cores = sysconf(_SC_NPROCESSORS_ONLN);
+    double seconds;
     td_status status = td_argument_int_or(arguments, "lesson", 1, td_work_lessons(), 0, &lesson, err);
     if (status == TD_OK) status = td_argument_int_or(arguments, "jobs", 1, 1024, cores < 1 ? 1 : cores, &jobs, err);
+    if (status == TD_OK) status = td_argument_int(arguments, "seed", 0, INT64_MAX, &ignored, err);
+    if (status == TD_OK) status = td_argument_int_or(arguments, "secret", 0, INT64_MAX, 0, &ignored, err);
+    if (status == TD_OK) status = td_argument_real(arguments, "seconds", 1e-3, 1e6, &seconds, err);
+    if (status == TD_OK) status = read_rubric(td_argument_text(arguments, "rubric"), (int)lesson, err);
     if (status) return status;
     ssize_t n = readlink("/proc/self/exe", grader, PATH_MAX - 1);
     if (n <= 0) return td_fail(err, TD_IO, "this program's own path cannot be read");
@@ -38,7 +63,11 @@ static td_status read_options(const td_arguments *arguments, td_class_options *o
                             .tier = td_argument_text(arguments, "tier"),
                             .lesson = (int)lesson,
                             .jobs = (int)jobs,
-                            .limit = 900};
+                            .rubric = td_argument_text(arguments, "rubric"),
+                            .seed = td_argument_text(arguments, "seed"),
+                            .secret = td_argument_text(arguments, "secret"),
+                            .seconds = td_argument_text(arguments, "seconds"),
+                            .limit = seconds + BESIDE_CHECKS};
     return TD_OK;
 }
 
@@ -66,23 +95,17 @@ static void forget(const char *out, const char *name) {
 }
 
 static td_status report(const td_class *class, const td_arguments *arguments, td_error *err) {
-    static const td_heading columns[] = {{"submission", "submission"},
-                                         {"points", "points"},
-                                         {"max", "of"},
-                                         {"verdict", "verdict"},
-                                         {"err_over_tol", "worst err/tol"},
-                                         {"ratio", "speed ratio"},
-                                         {"mistakes", "mistakes"},
-                                         {"seconds", "s"},
-                                         {NULL, NULL}};
     static const td_heading of_mistakes[] = {{"submissions", "submissions"}, {"mistake", "mistake"}, {NULL, NULL}};
     td_record *submissions, *mistakes;
     char replay[PATH_MAX];
-    td_arguments_replay(arguments, replay, sizeof replay);
+    td_arguments shown = *arguments; /* a given secret stays secret */
+    for (int i = 0; options[i].name; i++)
+        if (!strcmp(options[i].name, "secret")) shown.value[i] = NULL;
+    td_arguments_replay(&shown, replay, sizeof replay);
     td_status status = td_class_summary(class, &submissions, &mistakes, err);
     if (status == TD_OK) {
         td_record_provenance(submissions, NULL, replay), td_record_provenance(mistakes, NULL, replay);
-        td_record_print(submissions, columns, stdout);
+        td_class_print(submissions, td_terminal_columns(stdout), stdout);
         printf("\n");
         if (td_record_rows(mistakes)) {
             td_record_print(mistakes, of_mistakes, stdout);

@@ -11,6 +11,7 @@ load plots."/style.gp"
 
 set xrange [0 : x_high * 1.15]
 set yrange [-rows + 0.4 : 0.6]
+if (x_high < 10) { set xtics 1 } # a count
 set xlabel "submissions that made this mistake"
 unset grid
 set ytics scale 0 noenhanced

@@ -97,6 +97,10 @@ static td_status make_secret(const char *path, uint64_t *secret, td_error *err) 
 static td_status find_secret(td_class *class, td_error *err) {
     char path[PATH_MAX], shown[160];
     unsigned long long secret = 0;
+    if (class->options->secret && class->options->secret[0]) {
+        class->secret = strtoull(class->options->secret, NULL, 10);
+        return TD_OK;
+    }
     td_status status = join(class->options->out, "secret", path, err);
     if (status) return status;
     FILE *in = fopen(path, "re");
@@ -167,7 +171,7 @@ td_status td_class_open(td_class *class, const td_class_options *options, td_err
     if (status || (status = take_lock(class, err)) || (status = find_secret(class, err)) ||
         (status = find_members(class, err)))
         return status;
-    uint64_t rules = td_class_rules(options->lesson, class->secret);
+    uint64_t rules = td_class_rules(options, class->secret);
     for (int i = 0; status == TD_OK && i < class->n; i++) status = look(class, &class->member[i], rules, err);
     return status;
 }

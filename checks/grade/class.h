@@ -17,6 +17,9 @@ typedef struct td_class_options {
     int lesson;              /* 0: each whose file is there */
     int jobs;                /* graders at once */
     double limit;            /* seconds that a grader may take before it is ended */
+    /* RUBRIC=, SEED=, SECRET= and SECONDS= of each grader, checked before; NULL or "": not given. Without a secret the
+     * class has one of its own, in OUT. */
+    const char *rubric, *seed, *secret, *seconds;
 } td_class_options;
 
 typedef struct td_class_member {
@@ -36,7 +39,7 @@ typedef struct td_class {
     td_class_member *member;
 } td_class;
 
-/* Find the submissions, lock `out`, read its secret or make one, and see what is done already. TD_BAD_PARAM for folders
+/* Find the submissions, lock `out`, read its secret or make one if none is given, and see what is done already. TD_BAD_PARAM for folders
  * that are not there or lie in one another, no submission, or one whose name a file of the summary has; TD_IO if
  * another grader is at work there. */
 td_status td_class_open(td_class *class, const td_class_options *options, td_error *err);
@@ -44,10 +47,12 @@ td_status td_class_open(td_class *class, const td_class_options *options, td_err
 td_status td_class_grade(td_class *class, td_error *err);
 /* By its grader's exit status; HARNESS where that is no verdict. */
 td_graded td_class_verdict(const td_class_member *member);
-/* Two tables: a row a submission, with what its reports say (submission, points, max, verdict, err_over_tol, ratio,
- * mistakes, seconds), and a row a named mistake (mistake, submissions), the most frequent first. The caller deletes
- * both. */
+/* Two tables: a row a submission, with what its reports say (number, submission, points, max, verdict, err_over_tol,
+ * ratio, mistakes, seconds), and a row a mistake (mistake, submissions), the most frequent first; one that no name
+ * explains is "unknown". The caller deletes both. */
 td_status td_class_summary(const td_class *class, td_record **submissions, td_record **mistakes, td_error *err);
+/* The first table in lines of at most `width` places: long names cut, the mistakes in lines below. */
+void td_class_print(const td_record *submissions, int width, FILE *out);
 void td_class_free(td_class *class);
 
 /* out/name/file. */
@@ -55,8 +60,8 @@ td_status td_class_path(const td_class *class, const td_class_member *member, co
                         td_error *err);
 /* A name on one line, still another for each: control bytes as \xNN. The caller frees it; NULL: no memory. */
 char *td_class_name(const char *name);
-/* What a result depends on: the rules (lesson, secret, rubrics, this program's commit), then the submission's files. */
-uint64_t td_class_rules(int lesson, uint64_t secret);
+/* What a result depends on: the rules (options, secret, rubrics, this program's commit), then the submission's files. */
+uint64_t td_class_rules(const td_class_options *options, uint64_t secret);
 uint64_t td_class_key(const char *folder, uint64_t rules);
 
 /* The graders, at most `jobs` at once; sets status and seconds of those that are not graded, and calls `ended` for

@@ -55,10 +55,16 @@ static void mix_folder(uint64_t *key, const char *folder, int depth) {
     if (n >= 0) free(entry);
 }
 
-uint64_t td_class_rules(int lesson, uint64_t secret) {
+static void mix_text(uint64_t *key, const char *text) {
+    mix(key, text ? text : "", text ? strlen(text) : 0);
+}
+
+uint64_t td_class_rules(const td_class_options *o, uint64_t secret) {
     uint64_t key = 0;
-    mix(&key, &lesson, sizeof lesson);
+    mix(&key, &o->lesson, sizeof o->lesson);
     mix(&key, &secret, sizeof secret);
+    mix_text(&key, o->seed), mix_text(&key, o->seconds);
+    if (o->rubric && o->rubric[0]) mix_file(&key, o->rubric);
     for (const td_exercise *const *e = td_exercises; *e; e++) {
         char name[128], path[PATH_MAX];
         td_error ignored;

@@ -21,10 +21,16 @@ typedef struct job {
     int late;
 } job;
 
+/* NAME=value, if there is one. */
+static char *given(const char *name, const char *value) {
+    char *word = NULL;
+    return value && value[0] && asprintf(&word, "%s=%s", name, value) > 0 ? word : NULL;
+}
+
 /* Never returns. */
 static void become_grader(const td_class *class, const td_class_member *member, const char *report, pid_t parent) {
     const td_class_options *o = class->options;
-    char submission[PATH_MAX + 16], out[PATH_MAX + 16], lesson[32], secret[48], tier[64], threads[32];
+    char submission[PATH_MAX + 16], out[PATH_MAX + 16], lesson[32], secret[48], threads[32];
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
     int in = open("/dev/null", O_RDONLY), to = open(report, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -34,14 +40,14 @@ static void become_grader(const td_class *class, const td_class_member *member, 
     snprintf(out, sizeof out, "OUT=%s/%s", o->out, member->name);
     snprintf(lesson, sizeof lesson, "LESSON=%d", o->lesson);
     snprintf(secret, sizeof secret, "SECRET=%llu", (unsigned long long)class->secret);
-    snprintf(tier, sizeof tier, "TIER=%s", o->tier);
     long cores = sysconf(_SC_NPROCESSORS_ONLN) / o->jobs;
     snprintf(threads, sizeof threads, "%ld", cores < 1 ? 1 : cores);
     setenv("OMP_NUM_THREADS", threads, 1);
-    char *argv[] = {(char *)o->grader, "grade", submission, out, secret, NULL, NULL, NULL};
-    int n = 5;
-    if (o->lesson) argv[n++] = lesson;
-    if (o->tier[0]) argv[n++] = tier;
+    char *argv[11] = {(char *)o->grader, "grade", submission, out, secret};
+    char *const more[] = {o->lesson ? lesson : NULL, given("TIER", o->tier), given("RUBRIC", o->rubric),
+                          given("SEED", o->seed), given("SECONDS", o->seconds)};
+    for (int i = 0, n = 5; i < 5; i++)
+        if (more[i]) argv[n++] = more[i];
     execv(o->grader, argv);
     dprintf(STDERR_FILENO, "%s: %s\n", o->grader, strerror(errno));
     _exit(127);

@@ -49,6 +49,7 @@ static td_status row(const td_class *class, const td_class_member *member, td_re
     td_record *checks = NULL;
     if (!name) return td_fail(err, TD_NO_MEMORY, "no memory for the summary");
     td_record_row(out);
+    td_record_int(out, "number", td_record_rows(out));
     td_record_text(out, "submission", name);
     free(name);
     td_status status = member->graded ? td_class_path(class, member, "results.csv", path, err) : TD_OK;

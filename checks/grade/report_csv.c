@@ -5,15 +5,30 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The mistakes of check i by their names, as the other reports tell them; those without a name are "unknown". */
+static void list_mistakes(const td_graded_lesson *lesson, int i, char *out, size_t size) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (int k = 0; k < lesson->named && lesson->result[i].graded == TD_GRADED_WRONG && used < size; k++)
+        if (lesson->suspect[k].told >> i & 1)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " " : "", lesson->suspect[k].name);
+    if (!used && lesson->result[i].graded == TD_GRADED_WRONG && lesson->judged[i]) snprintf(out, size, "unknown");
+}
+
+/* On one line. */
+static void join_lines(const char *text, char *out, size_t size) {
+    size_t used = 0;
+    for (; *text && used + 4 < size; text++)
+        used += (size_t)sprintf(out + used, *text != '\n' ? "%c" : text[1] ? " / " : "", *text);
+    out[used] = '\0';
+}
+
 static void row(td_record *record, const td_grade *grade, int l, int i) {
     const td_graded_lesson *lesson = &grade->lesson[l];
     const td_grade_result *r = &lesson->result[i];
-    char shown[1200], mistakes[400] = "";
-    int used = 0;
-    for (int k = 0; k < lesson->named && r->graded == TD_GRADED_WRONG; k++)
-        if (used < (int)sizeof mistakes - 1)
-            used += snprintf(mistakes + used, sizeof mistakes - (size_t)used, "%s%s", used ? " " : "",
-                             lesson->suspect[k].name);
+    char shown[2400], message[2400], mistakes[400];
+    list_mistakes(lesson, i, mistakes, sizeof mistakes);
+    join_lines(r->message, message, sizeof message);
     td_record_row(record);
     td_record_text(record, "submission", td_shown(grade->submission, shown, (int)sizeof shown));
     td_record_int(record, "lesson", lesson->exercise->number);
@@ -33,7 +48,7 @@ static void row(td_record *record, const td_grade *grade, int l, int i) {
     td_record_real(record, "peer_median_s", r->peer_seconds > 0 ? r->peer_seconds : NAN);
     td_record_real(record, "check_s", lesson->seconds[i]);
     td_record_text(record, "mistakes", mistakes);
-    td_record_text(record, "message", td_shown(r->message, shown, (int)sizeof shown));
+    td_record_text(record, "message", td_shown(message, shown, (int)sizeof shown));
 }
 
 td_status td_report_csv(const td_grade *grade, const char *path, td_error *err) {

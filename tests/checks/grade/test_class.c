@@ -36,7 +36,13 @@ static void set_up(void) {
     mkdir(submissions, 0777);
     support_write(grader, script, sizeof script - 1);
     chmod(grader, 0755);
-    options = (td_class_options){submissions, out, grader, "best", 3, 2, 60};
+    options = (td_class_options){.submissions = submissions,
+                                 .out = out,
+                                 .grader = grader,
+                                 .tier = "best",
+                                 .lesson = 3,
+                                 .jobs = 2,
+                                 .limit = 60};
 }
 
 static void tear_down(void) {
