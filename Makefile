@@ -60,9 +60,9 @@ reset-%: all ## start over; your work is kept under another name; where there is
 ##@ Grade
 grade: all ## a submission compiled, run in a sandbox, scored: make grade SUBMISSION=dir LESSON=3
 	$(measured) grade $(parameters)
-grade-class: all ## every folder of SUBMISSIONS=, side by side, resumable, with a summary in OUT=; LESSON=, JOBS=
+grade-class: all ## every folder of SUBMISSIONS=, side by side, resumable, with a summary in OUT=; LESSON=, JOBS=, RUBRIC=, …
 	$(measured) grade-class $(parameters)
-gradescope-zip: ## out/gradescope-lesson-N.zip for Gradescope: LESSON=N or all; SECRET=
+gradescope-zip: ## out/gradescope-lesson-N.zip for Gradescope (README: how to upload it): LESSON=N or all; SECRET=
 	@sh checks/grade/gradescope/pack.sh $(parameters)
 
 ##@ Measure

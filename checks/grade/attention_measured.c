@@ -57,7 +57,7 @@ td_status td_attention_speed(td_grade_run *run, const td_grade_check *check, con
     for (int k = 0; k < 2; k++) td_timing_from(race.seconds[k], race.runs, &timing[k]);
     result->seconds = timing[0].median, result->peer_seconds = timing[1].median;
     result->ratio = timing[1].median / timing[0].median;
-    snprintf(result->measure, sizeof result->measure, "peer's time / time");
+    snprintf(result->measure, sizeof result->measure, "the reference's time ÷ yours");
     return TD_OK;
 }
 

@@ -39,9 +39,9 @@ typedef struct td_class {
     td_class_member *member;
 } td_class;
 
-/* Find the submissions, lock `out`, read its secret or make one if none is given, and see what is done already. TD_BAD_PARAM for folders
- * that are not there or lie in one another, no submission, or one whose name a file of the summary has; TD_IO if
- * another grader is at work there. */
+/* Find the submissions, lock `out`, read its secret or make one if none is given, and see what is done already.
+ * TD_BAD_PARAM for folders that are not there or lie in one another, no submission, or one whose name a file of the
+ * summary has; TD_IO if another grader is at work there. */
 td_status td_class_open(td_class *class, const td_class_options *options, td_error *err);
 /* Grade what is not done. TD_OK even if a grader died: `graded` says whose. */
 td_status td_class_grade(td_class *class, td_error *err);
@@ -60,7 +60,8 @@ td_status td_class_path(const td_class *class, const td_class_member *member, co
                         td_error *err);
 /* A name on one line, still another for each: control bytes as \xNN. The caller frees it; NULL: no memory. */
 char *td_class_name(const char *name);
-/* What a result depends on: the rules (options, secret, rubrics, this program's commit), then the submission's files. */
+/* What a result depends on: the rules (options, secret, rubrics, this program's commit), then the submission's files.
+ */
 uint64_t td_class_rules(const td_class_options *options, uint64_t secret);
 uint64_t td_class_key(const char *folder, uint64_t rules);
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /* "-" where there is none. */
-static const char *figure(char out[32], const td_record *submissions, int row, const char *column) {
+static const char *figure(char out[32], const td_record *submissions, int row, const char *column, int digits) {
     double value = td_record_get(submissions, row, column);
-    snprintf(out, 32, isnan(value) ? "-" : "%.3g", value);
+    snprintf(out, 32, isnan(value) ? "-" : "%.*g", digits, value);
     return out;
 }
 
@@ -19,7 +19,7 @@ static void print_name(const char *text, int room, FILE *out) {
 }
 
 void td_class_print(const td_record *submissions, int width, FILE *out) {
-    enum { FIGURES = 56, LEAST = 16 };
+    enum { FIGURES = 62, LEAST = 16 };
     int room = LEAST;
     for (int r = 0; r < td_record_rows(submissions); r++) {
         int bytes = (int)strlen(td_record_get_text(submissions, r, "submission"));
@@ -29,15 +29,15 @@ void td_class_print(const td_record *submissions, int width, FILE *out) {
     if (room > 200) room = 200;
     fprintf(out, "   #");
     print_name("submission", room, out);
-    fprintf(out, "  points    of  %-13s  err/tol  speed      s\n", "verdict");
+    fprintf(out, "  %6s  %4s  %-13s  %8s  %7s  %6s\n", "points", "of", "verdict", "err/tol", "speed", "s");
     for (int r = 0; r < td_record_rows(submissions); r++) {
         char error[32], ratio[32];
         const char *mistakes = td_record_get_text(submissions, r, "mistakes");
         fprintf(out, "%4d", r + 1);
         print_name(td_record_get_text(submissions, r, "submission"), room, out);
-        fprintf(out, "  %6.5g  %4.4g  %-13s  %7s  %5s  %5.4g\n", td_record_get(submissions, r, "points"),
+        fprintf(out, "  %6.5g  %4.4g  %-13s  %8s  %7s  %6.1f\n", td_record_get(submissions, r, "points"),
                 td_record_get(submissions, r, "max"), td_record_get_text(submissions, r, "verdict"),
-                figure(error, submissions, r, "err_over_tol"), figure(ratio, submissions, r, "ratio"),
+                figure(error, submissions, r, "err_over_tol", 2), figure(ratio, submissions, r, "ratio", 3),
                 td_record_get(submissions, r, "seconds"));
         if (mistakes[0]) td_print_wrapped(out, mistakes, "      ", "      ", width);
     }

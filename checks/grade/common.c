@@ -4,6 +4,7 @@
 #include "../text.h"
 #include "check_run.h"
 #include "tandem/philox.h"
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -103,12 +104,22 @@ void td_grade_right(td_grade_result *result, const char *case_name) {
     counts(result, case_name, TD_GRADED_PASS);
 }
 
+/* printf's "nan" and "-nan" are one answer, and it has a name. */
+static void spell_nan(char *text) {
+    for (char *at = text; (at = strstr(at, "nan")); at++) {
+        if ((at > text && isalnum((unsigned char)at[-1])) || isalnum((unsigned char)at[3])) continue;
+        memcpy(at, "NaN", 3);
+        if (at > text && at[-1] == '-') memmove(at - 1, at, strlen(at) + 1);
+    }
+}
+
 void td_grade_wrong(td_grade_result *result, const char *case_name, const char *format, ...) {
     if (!counts(result, case_name, TD_GRADED_WRONG)) return;
     va_list args;
     va_start(args, format);
     vsnprintf(result->message, sizeof result->message, format, args);
     va_end(args);
+    spell_nan(result->message);
 }
 
 static const char *status_name(int32_t status) {

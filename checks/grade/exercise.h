@@ -32,7 +32,7 @@ typedef struct td_grade_result {
     double err_over_tol;          /* worst; NAN: no comparison */
     double seconds, peer_seconds; /* medians, for a speed; 0: none */
     double ratio;                 /* the figure that the points are given for (peer ÷ submission); 0: none */
-    char measure[48];             /* what ratio is of: "peer's time / time", "peer's step / step (simulated link)" */
+    char measure[48];             /* what ratio is of: "the reference's time ÷ yours" */
     char counted[64];             /* of the helpers below: the case counted last, and whether it has failed */
     int counted_failed;
 } td_grade_result;

@@ -30,7 +30,7 @@ static void report(td_grade_result *result, const td_drill_play *p) {
     result->peer_seconds = shortest_step(p->data, step, &compute);
     result->seconds = p->end[step] - p->begin[step];
     result->ratio = result->peer_seconds / result->seconds;
-    snprintf(result->measure, sizeof result->measure, "shortest step / step (simulated link)");
+    snprintf(result->measure, sizeof result->measure, "the shortest step ÷ yours (simulated link)");
     snprintf(result->message, sizeof result->message,
              "step %.3f ms on the simulated link, of which %.3f are backward; the shortest is %.3f ms\n%d collectives, "
              "%.3f ms of them exposed",

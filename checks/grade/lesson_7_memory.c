@@ -23,7 +23,7 @@ td_status td_lot_memory(td_grade_run *run, const td_grade_check *check, td_grade
         const double full = 8.0 * (double)data.first[data.n], least = full / lot->ranks;
         const double own = fmax(least, (double)most - (double)idle);
         result->ratio = full / own;
-        snprintf(result->measure, sizeof result->measure, "full states / memory of a rank");
+        snprintf(result->measure, sizeof result->measure, "full states ÷ memory of a rank");
         snprintf(result->message, sizeof result->message,
                  "a rank of %d takes %.2f MB beside parameters and gradients; full states are %.2f MB, a share of them "
                  "%.2f MB",
@@ -47,7 +47,7 @@ td_status td_lot_traffic(td_grade_run *run, const td_grade_check *check, td_grad
         const double least = 2 * 4.0 * (double)data.first[data.n] * (lot->ranks - 1) / lot->ranks;
         const double sent = world.sent / lot->steps;
         result->ratio = least / sent;
-        snprintf(result->measure, sizeof result->measure, "least bytes / bytes on the link");
+        snprintf(result->measure, sizeof result->measure, "least bytes ÷ yours on the link");
         snprintf(result->message, sizeof result->message,
                  "a rank of %d sends %.2f bytes a parameter and step; a reduce-scatter and an all-gather are %.2f",
                  lot->ranks, sent / (double)data.first[data.n], least / (double)data.first[data.n]);

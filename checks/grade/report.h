@@ -10,14 +10,13 @@ double td_report_points(double points);
 void td_report_name(const td_graded_lesson *lesson, int i, char *out, int size);
 /* One line: what came of it. "all 24 cases right", "wrong in 3 of 24 cases", "not run: only once ragged passes" */
 void td_report_brief(const td_graded_lesson *lesson, int i, FILE *out);
-/* All there is to say, in lines that begin with `indent` and end with a newline: the message, the mistake's name, the
- * command that replays the case. Nothing for a check that passed without a figure. */
-void td_report_explain(const td_grade *grade, int lesson, int i, const char *indent, FILE *out);
 /* The whole: tier, seeds, note. */
 void td_report_about(const td_grade *grade, FILE *out);
 /* What the compiler said of a lesson's files, and what the program printed: the first lines of each. */
 void td_report_heard(const td_graded_lesson *lesson, FILE *out);
-/* A function's text on the heap, for reports that are no stream; NULL: no memory. */
+/* All there is to say of a check, in lines that end with a newline: in brief, the message, the mistake's name, the
+ * command that replays the case, after td_report_replay. On the heap; NULL: no memory. */
+extern const char td_report_replay[];
 char *td_report_explained(const td_grade *grade, int lesson, int i);
 
 #endif

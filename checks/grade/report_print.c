@@ -2,6 +2,7 @@
 #include "../text.h"
 #include "check_run.h"
 #include "report.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* The skeleton handed in as it was: every check says what it says itself. */
@@ -25,16 +26,22 @@ static void print_check(const td_grade *grade, int l, int i, int explained, FILE
     snprintf(first, sizeof first, "  %-13s %9s   ", td_graded_name(lesson->result[i].graded), points);
     snprintf(text, sizeof text, "%s: %s", line->name, line->title);
     td_print_wrapped(out, text, first, rest, td_terminal_columns(out));
-    if (!explained) return;
-    fputs(rest, out);
-    td_report_brief(lesson, i, out);
-    fputc('\n', out);
-    td_report_explain(grade, l, i, rest, out);
+    char *words = explained ? td_report_explained(grade, l, i) : NULL;
+    for (char *end, *at = words; at && *at; at = end + 1) {
+        end = strchr(at, '\n'); /* each line of them ends with one */
+        *end = '\0';
+        if (!strncmp(at, td_report_replay, strlen(td_report_replay)))
+            fprintf(out, "%s%s\n", rest, at); /* to be copied: unbroken */
+        else
+            td_print_wrapped(out, at, rest, rest, td_terminal_columns(out));
+    }
+    free(words);
 }
 
 static void print_lesson(const td_grade *grade, int l, FILE *out) {
     const td_graded_lesson *lesson = &grade->lesson[l];
     double points = 0, most = 0, seconds = 0;
+    char text[160];
     for (int i = 0; i < lesson->rubric.n; i++)
         points += lesson->points[i], most += lesson->most[i], seconds += lesson->seconds[i];
     fprintf(out, "\nlesson %d, %s: %g of %g points in %.1f s\n", lesson->exercise->number, lesson->exercise->folder,
@@ -45,7 +52,9 @@ static void print_lesson(const td_grade *grade, int l, FILE *out) {
         if (!grade->only_case[0] || td_check_is_named(grade->only_case, lesson->rubric.line[i].name))
             print_check(grade, l, i, !unwritten, out);
     td_report_heard(lesson, out);
-    if (lesson->leader > 0) fprintf(out, "  leaderboard: %.4g = %s\n", lesson->leader, lesson->leader_name);
+    snprintf(text, sizeof text, "figure for the class's leaderboard, since all is correct: %s: %.4g",
+             lesson->leader_name, lesson->leader);
+    if (lesson->leader > 0) td_print_wrapped(out, text, "  ", "  ", td_terminal_columns(out));
 }
 
 void td_report_print(const td_grade *grade, FILE *out) {

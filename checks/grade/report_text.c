@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char td_report_replay[] = "replay:  ";
+
 double td_report_points(double points) {
     return isfinite(points) && points > 0 ? round(points * 100) / 100 : 0;
 }
@@ -19,7 +21,7 @@ void td_report_brief(const td_graded_lesson *lesson, int i, FILE *out) {
     case TD_GRADED_PASS:
     case TD_GRADED_PARTIAL:
         if (r->ratio > 0)
-            fprintf(out, "%.3g = %s", r->ratio, r->measure);
+            fprintf(out, "%s: %.3g", r->measure, r->ratio);
         else
             fprintf(out, r->cases == 1 ? "%d case is right" : "%d cases are right", r->cases);
         if (isfinite(r->err_over_tol)) fprintf(out, "; worst err/tol %.3g, in case %s", r->err_over_tol, r->case_name);
@@ -41,23 +43,23 @@ void td_report_brief(const td_graded_lesson *lesson, int i, FILE *out) {
 }
 
 /* Those that show in this check: several may be alternatives, or have been made together. */
-static void print_mistakes(const td_graded_lesson *lesson, int i, const char *indent, FILE *out) {
+static void print_mistakes(const td_graded_lesson *lesson, int i, FILE *out) {
     int named = 0;
     if (lesson->result[i].graded != TD_GRADED_WRONG) return;
     for (int k = 0; k < lesson->named; k++)
         if (lesson->suspect[k].told >> i & 1 && ++named)
-            fprintf(out, "%smistake: %s (%s)\n", indent, lesson->suspect[k].text, lesson->suspect[k].name);
+            fprintf(out, "mistake: %s (%s)\n", lesson->suspect[k].text, lesson->suspect[k].name);
     if (!named && lesson->judged[i])
-        fprintf(out, "%smistake: unknown; none that the grader knows explains every case\n", indent);
+        fprintf(out, "mistake: unknown; none that the grader knows explains every case\n");
     else if (!named && lesson->result[i].err_over_tol > 1)
-        fprintf(out, "%smistake: not looked for in this check\n", indent);
+        fprintf(out, "mistake: not looked for in this check\n");
 }
 
-static void print_replay(const td_grade *grade, const td_graded_lesson *lesson, int i, const char *indent, FILE *out) {
+static void print_replay(const td_grade *grade, const td_graded_lesson *lesson, int i, FILE *out) {
     const td_grade_result *r = &lesson->result[i];
     char name[120];
     if (!r->failed_cases) return;
-    fprintf(out, "%sreplay:  build/tandem grade SUBMISSION=", indent);
+    fprintf(out, "%sbuild/tandem grade SUBMISSION=", td_report_replay);
     td_print_quoted(out, grade->submission);
     fprintf(out, " LESSON=%d CASE=", lesson->exercise->number);
     snprintf(name, sizeof name, "%s/%s", lesson->rubric.line[i].name, r->case_name);
@@ -69,24 +71,23 @@ static void print_replay(const td_grade *grade, const td_graded_lesson *lesson, 
         fprintf(out, " SECRET=%llu\n", (unsigned long long)grade->secret);
 }
 
-static void print_figures(const td_grade_result *r, const char *indent, FILE *out) {
+static void print_figures(const td_grade_result *r, FILE *out) {
     if (r->seconds > 0 && r->peer_seconds > 0)
-        fprintf(out, "%smedian %.3g ms, the reference solution's %.3g ms, in the same run\n", indent, 1e3 * r->seconds,
+        fprintf(out, "median %.3g ms, the reference solution's %.3g ms, in the same run\n", 1e3 * r->seconds,
                 1e3 * r->peer_seconds);
 }
 
-void td_report_explain(const td_grade *grade, int number, int i, const char *indent, FILE *out) {
+static void explain(const td_grade *grade, int number, int i, FILE *out) {
     const td_graded_lesson *lesson = &grade->lesson[number];
     const td_grade_result *r = &lesson->result[i];
-    if (r->failed_cases) fprintf(out, "%scase %s:\n", indent, r->case_name);
+    if (r->failed_cases) fprintf(out, "case %s:\n", r->case_name);
     if (r->message[0]) {
-        fputs(indent, out);
-        td_print_visible(out, r->message, indent);
+        td_print_visible(out, r->message, "");
         fputc('\n', out);
     }
-    print_figures(r, indent, out);
-    print_mistakes(lesson, i, indent, out);
-    print_replay(grade, lesson, i, indent, out);
+    print_figures(r, out);
+    print_mistakes(lesson, i, out);
+    print_replay(grade, lesson, i, out);
 }
 
 char *td_report_explained(const td_grade *grade, int lesson, int i) {
@@ -96,7 +97,7 @@ char *td_report_explained(const td_grade *grade, int lesson, int i) {
     if (!out) return NULL;
     td_report_brief(&grade->lesson[lesson], i, out);
     fputc('\n', out);
-    td_report_explain(grade, lesson, i, "", out);
+    explain(grade, lesson, i, out);
     if (fclose(out) == 0) return text;
     free(text);
     return NULL;
@@ -107,7 +108,7 @@ void td_report_about(const td_grade *grade, FILE *out) {
     fprintf(out, "sandbox: %s%s%s%s\n", td_tier_name(sandbox->tier), sandbox->why[0] ? " (" : "", sandbox->why,
             sandbox->why[0] ? ")" : "");
     if (sandbox->tier == TD_TIER_NONE)
-        fprintf(out, "*** UNSANDBOXED: the submission ran with all rights of who started the grader ***\n");
+        fprintf(out, "*** UNSANDBOXED: the submission had all rights of who started the grader ***\n");
     fprintf(out, "seed %llu, secret ", (unsigned long long)grade->seed);
     if (grade->secret_given)
         fprintf(out, "as given");

@@ -47,8 +47,8 @@ static inline td_grade *graded_record(void) {
     strcpy(l->result[1].message,
            "O[b 0,h 1,t 16,d 3]: got 0.5, want 0.25\n]]> <b>&\x1b[2J \xff\xc2\x9b \xef\xbf\xbf\t|");
     l->result[2] = (td_grade_result){TD_GRADED_SKIPPED, 0, 0, 0, "", "no GPU # here", NAN, 0, 0, 0, "", "", 0};
-    l->result[3] =
-        (td_grade_result){TD_GRADED_PARTIAL, 0.5, 3, 0, "", "", NAN, 2e-3, 1.25e-3, 0.625, "peer's time / time", "", 0};
+    l->result[3] = (td_grade_result){
+        TD_GRADED_PARTIAL, 0.5, 3, 0, "", "", NAN, 2e-3, 1.25e-3, 0.625, "the reference's time ÷ yours", "", 0};
     l->result[4] =
         (td_grade_result){TD_GRADED_NOT_RUN, 0, 0, 0, "", "only once kernels passes", NAN, 0, 0, 0, "", "", 0};
     const double points[] = {30, 0, 0, 5, 0}, most[] = {30, 30, 0, 10, 10};

@@ -1,5 +1,6 @@
 /* A class graded side by side. The grader is a script here, which does what a file `does` in the submission says. */
 #include "../../../checks/grade/class.h"
+#include "../../../checks/text.h"
 #include "../../support.h"
 #include <signal.h>
 #include <time.h>
@@ -36,13 +37,8 @@ static void set_up(void) {
     mkdir(submissions, 0777);
     support_write(grader, script, sizeof script - 1);
     chmod(grader, 0755);
-    options = (td_class_options){.submissions = submissions,
-                                 .out = out,
-                                 .grader = grader,
-                                 .tier = "best",
-                                 .lesson = 3,
-                                 .jobs = 2,
-                                 .limit = 60};
+    options = (td_class_options){
+        .submissions = submissions, .out = out, .grader = grader, .tier = "best", .lesson = 3, .jobs = 2, .limit = 60};
 }
 
 static void tear_down(void) {
@@ -220,6 +216,59 @@ Test(class, killed_midway_it_goes_on) {
     }
     cr_expect_eq(earlier, done, "what was done is not done again");
     cr_expect_eq(graders_started() - before, N - done, "nor is anything lost");
+    td_class_free(&class);
+}
+
+static void graders_after(int expected, const char *change) {
+    td_class class = graded();
+    cr_expect_eq(graders_started(), expected, "%s", change);
+    td_class_free(&class);
+}
+
+Test(class, options_are_passed_on_and_are_rules) {
+    submission("a", "echo \"$@\" >\"$s/../../words\"; verdict=0");
+    graders_after(1, "none");
+    options.rubric = support_path(home, "rubric");
+    support_write(options.rubric, "one", 3);
+    graders_after(2, "a rubric");
+    support_write(options.rubric, "two", 3);
+    graders_after(3, "another rubric under the same name");
+    options.seed = "5";
+    graders_after(4, "another seed");
+    options.seconds = "77";
+    graders_after(5, "other seconds");
+    unlink(support_path(out, "secret"));
+    options.secret = "4711";
+    graders_after(6, "another secret");
+    graders_after(6, "nothing new");
+    cr_expect_neq(access(support_path(out, "secret"), F_OK), 0, "a given secret is not kept");
+    char *words = support_read(support_path(home, "words")), rubric[160];
+    snprintf(rubric, sizeof rubric, " RUBRIC=%s ", options.rubric);
+    cr_expect(strstr(words, " SECRET=4711 ") && strstr(words, " SEED=5 ") && strstr(words, " SECONDS=77\n") &&
+                  strstr(words, rubric),
+              "%s", words);
+    free(words);
+}
+
+Test(class, table_fits_80_columns) {
+    submission("a_name_that_is_as_long_as_a_name_of_a_folder_may_ever_be_and_then_some_more_of_it", "verdict=0");
+    submission("b", "verdict=1 err=1.7e308 ratio=0.001234567 names='one_rather_long_name another_rather_long_name "
+                    "a_third_rather_long_name'");
+    td_class class = graded();
+    td_record *rows, *mistakes;
+    td_error err;
+    cr_assert_eq(td_class_summary(&class, &rows, &mistakes, &err), TD_OK);
+    char *text;
+    size_t length;
+    FILE *table = open_memstream(&text, &length);
+    td_class_print(rows, 80, table);
+    fclose(table);
+    cr_expect(strstr(text, "\n   1  a_name") && strstr(text, "…") && strstr(text, "\n   2  b "), "%s", text);
+    cr_expect(strstr(text, "\n      one_rather_long_name "), "%s", text);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        cr_expect_leq(td_text_width(line), 80, "%s", line);
+    free(text);
+    td_record_delete(rows), td_record_delete(mistakes);
     td_class_free(&class);
 }
 

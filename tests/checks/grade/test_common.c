@@ -43,6 +43,12 @@ static td_grade_result fresh(void) {
     return (td_grade_result){.graded = TD_GRADED_PASS, .err_over_tol = NAN};
 }
 
+Test(grade_common, nan_has_one_spelling) {
+    td_grade_result r = fresh();
+    td_grade_wrong(&r, "T1", "%f got %g, want %g: finance of -nano", -NAN, NAN, -NAN);
+    cr_expect_str_eq(r.message, "NaN got NaN, want NaN: finance of -nano");
+}
+
 Test(grade_common, comparisons_are_counted_by_case_and_the_first_failure_is_told) {
     td_grade_result r = fresh();
     td_comparison fine = {.verdict = TD_PASS, .elements = 8, .err_over_tol = 0.2};
@@ -73,7 +79,7 @@ Test(grade_common, comparisons_are_counted_by_case_and_the_first_failure_is_told
                                 "2 of 8 elements are wrong");
     r = fresh(), bad.got = NAN, bad.nonfinite = 1, bad.err_over_tol = INFINITY;
     td_grade_compared(&r, "T1", "loss", &bad);
-    cr_expect(strstr(r.message, "loss[0,1,16,3]: got nan, want 0.25") && strstr(r.message, "NaN or infinity"), "%s",
+    cr_expect(strstr(r.message, "loss[0,1,16,3]: got NaN, want 0.25") && strstr(r.message, "NaN or infinity"), "%s",
               r.message);
     r = fresh(), bad = (td_comparison){.verdict = TD_PASS, .elements = 1, .err_over_tol = NAN};
     td_grade_compared(&r, "T1", "O", &bad);

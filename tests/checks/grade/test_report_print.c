@@ -1,4 +1,5 @@
 /* The terminal's report of a record made by hand: all is said, and nothing in it acts on the terminal. */
+#include "../../../checks/text.h"
 #include "graded.h"
 
 static td_grade *grade;
@@ -39,17 +40,26 @@ Test(report_print, terminal_says_all_and_stays_tame) {
     says(text, " wrong in 3 of 12 cases\n");
     says(text, " case T17 d46:\n                            O[b 0,h 1,t 16,d 3]: got 0.5, want 0.25\n");
     says(text, " ]]> <b>&\\x1b[2J \\xff\\xc2\\x9b ");
-    says(text, " mistake: the last block is left out if it is not full (tail_dropped)\n");
+    says(text, " mistake: the last block is left out if it is not\n                            full (tail_dropped)\n");
     says(text, "  SKIPPED             0/0   kernels: ");
     says(text, " no GPU # here\n");
     says(text, "  PARTIAL            5/10   speed: ");
-    says(text, " 0.625 = peer's time / time\n");
-    says(text, " median 2 ms, the reference solution's 1.25 ms");
+    says(text, " the reference's time ÷ yours: 0.625\n");
+    says(text, " median 2 ms, the reference solution's 1.25 ms, in\n");
     says(text, "  NOT RUN            0/10   fast: ");
     says(text, " only once kernels passes\n");
     says(text, "  | hello\\x07\n  | \\x1b]0;title\\xe2\\x80\\xae\n");
     cr_expect_null(strstr(text, "leaderboard"));
     cr_expect_null(strstr(text, "INCOMPLETE"));
+    free(text);
+}
+
+Test(report_print, no_line_but_a_replay_is_wider_than_80) {
+    strcpy(graded_lesson(grade)->result[1].message, "got NaN, want 1 where the words of a message go on and on, well "
+                                                    "beyond what a terminal has places for in one line of it");
+    char *text = printed();
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        cr_expect(strstr(line, "replay:") || td_text_width(line) <= 80, "%s", line);
     free(text);
 }
 
@@ -117,12 +127,12 @@ Test(report_print, a_skeleton_is_said_to_be_one) {
 
 Test(report_print, leader_and_build_and_incompleteness_are_said) {
     td_graded_lesson *l = graded_lesson(grade);
-    l->leader = 1.375, strcpy(l->leader_name, "peer's time / time");
+    l->leader = 1.375, strcpy(l->leader_name, "the reference's time ÷ yours");
     strcpy(l->build, "online_softmax.c:3: error: \x1b[1m\nnext line");
     for (int i = 0; i < 200; i++) strcat(l->output, i < 199 ? "x\n" : "zzz");
     grade->complete = 0, grade->sandbox = &graded_closed;
     char *text = printed();
-    says(text, "leaderboard: 1.375 = peer's time / time");
+    says(text, "  figure for the class's leaderboard, since all is correct: the reference's time\n  ÷ yours: 1.375\n");
     says(text, "  the compiler said:\n  | online_softmax.c:3: error: \\x1b[1m\n  | next line\n");
     says(text, "  | x\n  | …\n");
     cr_expect_null(strstr(text, "zzz"));

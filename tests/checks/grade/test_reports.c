@@ -167,6 +167,13 @@ Test(reports, csv_is_read_back) {
     cr_expect_str_eq(td_record_get_text(record, 0, "mistakes"), "");
     cr_expect_str_eq(td_record_get_text(record, 1, "verdict"), "WRONG");
     graded_is_tame(td_record_get_text(record, 1, "message"));
+    cr_expect(strstr(td_record_get_text(record, 1, "message"), "want 0.25 / ]]>"), "lines");
+    td_record_delete(record);
+    graded_lesson(grade)->suspect[0].told = 0;
+    free(written(td_report_csv, "results.csv"));
+    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "results.csv"), &err), TD_OK, "%s", err.message);
+    cr_expect_str_eq(td_record_get_text(record, 1, "mistakes"), "unknown");
+    cr_expect_str_eq(td_record_get_text(record, 0, "mistakes"), "");
     cr_expect_str_eq(td_record_about_of(record, "complete"), "yes");
     td_record_delete(record);
 }
