@@ -127,6 +127,14 @@ td_status td_folder_make(const char *path, td_error *err) {
     return make_folders(path, &made, err);
 }
 
+td_status td_folder_make_for(const char *option, const char *path, td_error *err) {
+    td_error why;
+    char shown[100];
+    td_status status = td_folder_make(path, &why);
+    if (status == TD_OK) return status;
+    return td_fail(err, status, "%s=%s: %s", option, td_shown(path, shown, sizeof shown), why.message);
+}
+
 td_status td_folder_probe(const char *path, td_error *err) {
     char part[PATH_MAX];
     size_t made;

@@ -32,6 +32,8 @@ td_status td_file_probe(const char *path, td_error *err);
 
 /* Make a folder and those above it. TD_IO if one cannot be made, or if files cannot be made in it. */
 td_status td_folder_make(const char *path, td_error *err);
+/* The same for a folder that an option gave: an error names it, as typed. */
+td_status td_folder_make_for(const char *option, const char *path, td_error *err);
 /* Would td_folder_make succeed? Asked before long work; leaves nothing behind. */
 td_status td_folder_probe(const char *path, td_error *err);
 

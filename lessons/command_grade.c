@@ -23,7 +23,7 @@ static const td_option options[] = {
     {"case", "", "check/case, or a check; all if not given", "one case alone, as a report's replay line names it"},
     {"rubric", "", "a file; the exercise's own if not given", "points: lessons/NN_name/exercise/rubric shows the form"},
     {"tier", "best", "best, bubblewrap, uid, none", "sandbox: best is the first of these that works here"},
-    {"seconds", "540", "a number above 0",
+    {"seconds", "540", "a number from 0.001 to 1000000",
      "for all of it: checks that do not fit count as timed out, what was earned before stays"},
     {"gpu", "auto", "auto, no, yes", "where CUDA submissions run: on the GPU, or on the emulator (no)"},
     {NULL, NULL, NULL, NULL},
@@ -100,7 +100,7 @@ static td_status read_request(const td_arguments *arguments, grade_request *r, t
     if (td_argument_text(arguments, "rubric")[0]) o->rubric = td_argument_text(arguments, "rubric");
     r->out = td_argument_text(arguments, "out");
     if ((s = read_gpu(arguments, &o->gpu, err)) || (s = td_sandbox_find(&r->sandbox, (td_tier)tier, err))) return s;
-    return td_folder_make(r->out, err);
+    return td_folder_make_for("OUT", r->out, err);
 }
 
 /* Each report whole or not at all; the first that cannot be written stops the grading. */

@@ -35,12 +35,45 @@ int td_check_is_named(const char *only_case, const char *check) {
     return !strncmp(only_case, check, length) && (!only_case[length] || only_case[length] == '/');
 }
 
+/* Does this line say what is wrong? The linker's last word, that it failed, does not. */
+static int is_cause(const char *line, size_t length) {
+    static const char *const causes[] = {"error:", "undefined reference", "multiple definition"};
+    if (length > 8 && !strncmp(line, "collect2", 8)) return 0;
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (memmem(line, length, causes[i], strlen(causes[i]))) return 1;
+    return 0;
+}
+
 /* The first line that names an error, which is the one to mend first; all that the compiler said is in the record. */
-static void first_error(const td_program *program, td_grade_result *r) {
-    const char *text = program->messages, *at = strstr(text, "error:"), *link = strstr(text, "undefined reference");
-    if (!at || (link && link < at)) at = link ? link : text;
-    while (at > text && at[-1] != '\n') at--;
-    set(r, TD_GRADED_BUILD_FAILED, "%.*s", (int)strcspn(at, "\n"), at);
+static void first_error(const td_program *program, const char *file, td_grade_result *r) {
+    static const char undefined[] = "undefined reference to `exercise_";
+    const char *text = program->messages, *at = text;
+    size_t length = strcspn(at, "\n");
+    while (*at && !is_cause(at, length)) {
+        at += length + (at[length] == '\n');
+        length = strcspn(at, "\n");
+    }
+    if (!*at) at = text;
+    length = strcspn(at, "\n");
+    set(r, TD_GRADED_BUILD_FAILED, "%.*s", (int)length, at);
+    const char *name = memmem(at, length, undefined, sizeof undefined - 1);
+    if (name) name = strchr(name, '`') + 1;
+    if (name)
+        set(r, TD_GRADED_BUILD_FAILED, "%.*s\n%s does not define %.*s", (int)(length < 900 ? length : 900), at, file,
+            (int)strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), name);
+}
+
+/* The cause is said once a program: by the first of its checks. */
+static void not_built(const td_grade_run *run, const td_graded_lesson *lesson, int i, const td_grade_check *check,
+                      td_grade_result *r) {
+    const td_program *program = &run->program[check->part];
+    const char *file = run->exercise->part[check->part].file;
+    for (int before = 0; program->outcome == TD_BUILD_FAILED && before < i; before++)
+        if (check_of(lesson, before)->part == check->part && lesson->result[before].graded == TD_GRADED_BUILD_FAILED) {
+            set(r, TD_GRADED_BUILD_FAILED, "%s cannot be compiled: see what the compiler said", file);
+            return;
+        }
+    first_error(program, file, r);
 }
 
 /* 0, with the reason in the result, if the check is not to be run. */
@@ -50,12 +83,12 @@ static int may_run(const td_grade_run *run, const td_graded_lesson *lesson, int 
     int blocking = check->after_correct && !run->only_case ? stands_in_the_way(lesson, i, check) : -1;
     if (run->only_case && !td_check_is_named(run->only_case, check->name))
         set(r, TD_GRADED_SKIPPED, "CASE names another check");
-    else if (check->after_correct == 2 && !run->limits.gpu)
+    else if (check->after_correct & TD_CHECK_GPU && !run->limits.gpu)
         set(r, TD_GRADED_SKIPPED, "it is asked on a GPU alone: emulated time means nothing");
     else if (fault->status != TD_OK)
         set(r, TD_GRADED_HARNESS, "%s", fault->message);
     else if (program->outcome != TD_BUILT)
-        first_error(program, r);
+        not_built(run, lesson, i, check, r);
     else if (blocking >= 0)
         set(r, TD_GRADED_NOT_RUN, "only once %s passes", lesson->rubric.line[blocking].name);
     else if (!(td_grade_limit(run, INFINITY) > 0))

@@ -42,10 +42,17 @@ td_status td_class_path(const td_class *class, const td_class_member *member, co
     return status == TD_OK ? join(folder, file, path, err) : status;
 }
 
+static td_status no_folder(const char *submissions, td_error *err) {
+    char shown[160];
+    int reason = errno;
+    return td_fail(err, TD_BAD_PARAM, "SUBMISSIONS=%s: must be a folder: %s",
+                   td_shown(submissions, shown, sizeof shown), strerror(reason));
+}
+
 /* One inside the other: reports would be submissions, or a submission a report. */
 static td_status lie_apart(const td_class_options *o, td_error *err) {
     char one[PATH_MAX], other[PATH_MAX], shown[160];
-    if (!realpath(o->submissions, one)) return td_file_failed(o->submissions, "cannot be read", errno, err);
+    if (!realpath(o->submissions, one)) return no_folder(o->submissions, err);
     if (!realpath(o->out, other)) return td_file_failed(o->out, "cannot be used", errno, err);
     size_t n = strlen(one), m = strlen(other), common = n < m ? n : m;
     const char *longer = n < m ? other : one;
@@ -56,7 +63,7 @@ static td_status lie_apart(const td_class_options *o, td_error *err) {
 
 static td_status make_out(const td_class_options *o, td_error *err) {
     int was_there = access(o->out, F_OK) == 0;
-    td_status status = td_folder_make(o->out, err);
+    td_status status = td_folder_make_for("OUT", o->out, err);
     if (status == TD_OK) status = lie_apart(o, err);
     if (status && !was_there) rmdir(o->out);
     return status;
@@ -119,7 +126,7 @@ static td_status find_members(td_class *class, td_error *err) {
     struct dirent **entry;
     char shown[160];
     int n = scandir(class->options->submissions, &entry, NULL, alphasort);
-    if (n < 0) return td_file_failed(class->options->submissions, "cannot be read", errno, err);
+    if (n < 0) return no_folder(class->options->submissions, err);
     td_status status = TD_OK;
     class->member = calloc((size_t)n + 1, sizeof *class->member);
     if (!class->member) status = td_fail(err, TD_NO_MEMORY, "no memory for %d submissions", n);

@@ -37,6 +37,7 @@ typedef struct td_grade_result {
     int counted_failed;
 } td_grade_result;
 
+enum { TD_CASE_NAMES = 160 };
 struct td_exercise;
 /* One submission under way. */
 typedef struct td_grade_run {
@@ -55,13 +56,18 @@ typedef struct td_grade_run {
     td_suspects suspects;
     char output[2048]; /* what the submission printed, the first of it */
     int no_such_case;  /* CASE= named a check that had none of that name */
+    char *other_cases; /* the names of those that it has, to TD_CASE_NAMES bytes; NULL: nobody asks */
 } td_grade_run;
 
+enum {
+    TD_CHECK_LAST = 1,  /* run only if all checks of this part before it passed */
+    TD_CHECK_GPU = 2,   /* and only on a GPU, else SKIPPED, whatever came before it: points are asked of all or none */
+    TD_CHECK_RATIO = 4, /* its result has a ratio: the rubric may say full and none */
+};
 typedef struct td_grade_check {
     const char *name;  /* a line of the rubric has the same: lessons/NN_name/exercise/rubric */
     int part;          /* which program */
-    int after_correct; /* 1: run only if all checks of this part before it passed; 2: and only on a GPU, else SKIPPED,
-                          whatever came before it: its points are asked of all or of none */
+    int after_correct; /* 0, or TD_CHECK_LAST, alone or with others of these */
     td_status (*run)(td_grade_run *run, const struct td_grade_check *check, td_grade_result *result, td_error *err);
 } td_grade_check;
 

@@ -20,6 +20,7 @@ typedef struct grading {
     char folder[8][4096]; /* of each lesson */
     double begun, deadline;
     int no_such_case;
+    char other_cases[TD_CASE_NAMES];
 } grading;
 
 /* What has been earned, of what was asked for. Rounding never earns more than a line is worth. */
@@ -46,6 +47,10 @@ static td_status open_lesson(grading *g, const td_exercise *exercise, const char
     snprintf(name, sizeof name, "lessons/%s/exercise/rubric", exercise->folder);
     td_status s = rubric ? TD_OK : td_resource_find(name, path, sizeof path, err);
     if (s == TD_OK) s = td_rubric_read(&lesson->rubric, exercise, rubric ? rubric : path, err);
+    if (s != TD_OK && rubric && err) {
+        const td_error of_file = *err;
+        return td_fail(err, s, "RUBRIC=%s", of_file.message);
+    }
     if (s != TD_OK) return s;
     lesson->exercise = exercise;
     for (int i = 0; i < lesson->rubric.n; i++) {
@@ -67,7 +72,7 @@ static int names_a_check(const td_grade *grade, const char *only_case) {
 static td_status find_lessons(grading *g, const char *submission, td_error *err) {
     const td_grade_options *o = g->options;
     td_status s = TD_OK;
-    char folder[4096], shown[64];
+    char folder[4096], shown[64], names[200] = "";
     int known = !o->lesson;
     for (int i = 0; td_exercises[i] && s == TD_OK; i++) {
         const td_exercise *e = td_exercises[i];
@@ -83,9 +88,14 @@ static td_status find_lessons(grading *g, const char *submission, td_error *err)
     if (!g->grade->lessons) td_submission_lacks(submission, NULL, g->grade->note, (int)sizeof g->grade->note);
     if (!o->only_case || !g->grade->lessons) return TD_OK;
     snprintf(g->grade->only_case, sizeof g->grade->only_case, "%s", o->only_case);
-    if (!names_a_check(g->grade, o->only_case))
-        return td_fail(err, TD_BAD_PARAM, "CASE=%s: must be check/case or a check; there is no such check",
-                       td_shown(o->only_case, shown, sizeof shown));
+    if (!names_a_check(g->grade, o->only_case)) {
+        const td_grade_check *c = g->grade->lesson[0].exercise->checks;
+        for (size_t n = 0; c->name && n < sizeof names; c++)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", c->name);
+        return td_fail(err, TD_BAD_PARAM,
+                       "CASE=%s: must be check/case or a check; there is no such check; exercise %d has %s",
+                       td_shown(o->only_case, shown, sizeof shown), g->grade->lesson[0].exercise->number, names);
+    }
     snprintf(g->grade->note, sizeof g->grade->note, "only CASE=%s was run: this is no score",
              td_shown(o->only_case, shown, sizeof shown));
     return TD_OK;
@@ -154,7 +164,8 @@ static td_status grade_lesson(grading *g, int number, td_grade_run *run, td_susp
                           .secret = g->options->secret,
                           .public_only = g->options->public_only,
                           .only_case = g->options->only_case,
-                          .deadline = g->deadline};
+                          .deadline = g->deadline,
+                          .other_cases = g->other_cases};
     run->limits.gpu = g->options->gpu;
     for (int p = 0; p < 2; p++) {
         suspects[p] = (td_suspects){0};
@@ -186,8 +197,10 @@ static td_status grade_all(grading *g, td_error *err) {
     int cases = 0;
     for (int l = 0; l < g->grade->lessons; l++)
         for (int i = 0; i < g->grade->lesson[l].rubric.n; i++) cases += g->grade->lesson[l].result[i].cases;
+    char shown[64];
     if (s == TD_OK && !cases && g->no_such_case)
-        s = td_fail(err, TD_BAD_PARAM, "CASE: the check has no case of that name; CASE=check runs all that it has");
+        s = td_fail(err, TD_BAD_PARAM, "CASE=%s: the check has no case of that name; legal are %s",
+                    td_shown(g->options->only_case, shown, sizeof shown), g->other_cases);
     free(run);
     free(suspects);
     return s;

@@ -160,8 +160,8 @@ static const td_grade_check checks[] = {
     {"nonfinite", 0, 0, check_nonfinite},
     {"blocks", 0, 0, check_blocks},
     {"lse", 0, 0, check_lse},
-    {"memory", 0, 1, check_memory},
-    {"speed", 0, 1, check_speed},
+    {"memory", 0, TD_CHECK_LAST, check_memory},
+    {"speed", 0, TD_CHECK_LAST | TD_CHECK_RATIO, check_speed},
     {NULL, 0, 0, NULL},
 };
 

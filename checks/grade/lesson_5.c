@@ -45,8 +45,8 @@ static const td_grade_check checks[] = {
     {"strides", 0, 0, check_strides},
     {"extreme", 0, 0, check_extreme},
     {"deterministic", 0, 0, check_deterministic},
-    {"memory", 0, 1, check_memory},
-    {"speed", 0, 1, check_speed},
+    {"memory", 0, TD_CHECK_LAST, check_memory},
+    {"speed", 0, TD_CHECK_LAST | TD_CHECK_RATIO, check_speed},
     {"cuda_shapes", 1, 0, td_backward_kernels},
     {"cuda_ragged", 1, 0, td_backward_kernels},
     {"cuda_tiles", 1, 0, td_backward_kernels},
@@ -56,7 +56,7 @@ static const td_grade_check checks[] = {
     {"cuda_strides", 1, 0, td_backward_kernels},
     {"cuda_extreme", 1, 0, td_backward_kernels},
     {"cuda_deterministic", 1, 0, td_backward_kernels_repeat},
-    {"cuda_counts", 1, 1, td_backward_kernels_counts},
+    {"cuda_counts", 1, TD_CHECK_LAST, td_backward_kernels_counts},
     {NULL, 0, 0, NULL},
 };
 

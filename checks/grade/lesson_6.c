@@ -165,7 +165,9 @@ static td_status factor(td_grade_run *run, const td_grade_check *check, td_grade
 }
 
 static const td_grade_check checks[] = {
-    {"factor", 0, 0, factor}, {"sums", 0, 0, sums}, {"frozen", 0, 0, frozen}, {"tied", 0, 0, tied},
-    {"unused", 0, 0, unused}, {"caps", 0, 0, caps}, {"steps", 0, 0, steps},   {"overlap", 0, 1, td_drill_overlap},
+    {"factor", 0, 0, factor}, {"sums", 0, 0, sums},
+    {"frozen", 0, 0, frozen}, {"tied", 0, 0, tied},
+    {"unused", 0, 0, unused}, {"caps", 0, 0, caps},
+    {"steps", 0, 0, steps},   {"overlap", 0, TD_CHECK_LAST | TD_CHECK_RATIO, td_drill_overlap},
     {NULL, 0, 0, NULL}};
 const td_exercise td_exercise_6 = {6, "06_ddp", {{"ddp.c", "ddp"}}, 1, checks, td_drill_enter};

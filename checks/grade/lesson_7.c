@@ -110,7 +110,7 @@ static const td_grade_check checks[] = {{"formula", 0, 0, formula},
                                         {"decay", 0, 0, decay},
                                         {"ranks", 0, 0, ranks},
                                         {"many", 0, 0, many},
-                                        {"memory", 0, 1, td_lot_memory},
-                                        {"traffic", 0, 1, td_lot_traffic},
+                                        {"memory", 0, TD_CHECK_LAST | TD_CHECK_RATIO, td_lot_memory},
+                                        {"traffic", 0, TD_CHECK_LAST | TD_CHECK_RATIO, td_lot_traffic},
                                         {NULL, 0, 0, NULL}};
 const td_exercise td_exercise_7 = {7, "07_sharded_adam", {{"sharded_adam.c", "sharded_adam"}}, 1, checks, td_lot_enter};

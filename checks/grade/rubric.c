@@ -9,12 +9,14 @@
 typedef struct rubric_reader {
     const td_exercise *exercise;
     const char *path;
-    int number; /* of the line */
+    int number; /* of the line; 0: of none */
+    int line[TD_RUBRIC_LINES];
 } rubric_reader;
 
 static td_status bad(const rubric_reader *r, td_error *err, const char *what, const char *text) {
-    char path[120], shown[64];
-    return td_fail(err, TD_BAD_PARAM, "%s:%d: %s%s%s%s", td_shown(r->path, path, sizeof path), r->number, what,
+    char path[120], shown[64], place[16] = "";
+    if (r->number) snprintf(place, sizeof place, ":%d", r->number);
+    return td_fail(err, TD_BAD_PARAM, "%s%s: %s%s%s%s", td_shown(r->path, path, sizeof path), place, what,
                    text ? " '" : "", text ? td_shown(text, shown, sizeof shown) : "", text ? "'" : "");
 }
 
@@ -61,7 +63,7 @@ static td_status read_ratio(const rubric_reader *r, td_rubric_line *line, char *
     return TD_OK;
 }
 
-static td_status read_line(const rubric_reader *r, td_rubric *out, char *text, td_error *err) {
+static td_status read_line(rubric_reader *r, td_rubric *out, char *text, td_error *err) {
     td_rubric_line line = {.points = 0};
     char *name = word(&text);
     if (!*name || *name == '#') return TD_OK;
@@ -70,13 +72,17 @@ static td_status read_line(const rubric_reader *r, td_rubric *out, char *text, t
     if (has(out, name)) return bad(r, err, "stands here twice:", name);
     if (out->n == TD_RUBRIC_LINES) return bad(r, err, "more checks than a rubric can have, at", name);
     char *points = word(&text);
-    if (!number(points, 0, 1e6, &line.points)) return bad(r, err, "points must be a number of 0 or more, not", points);
+    if (!number(points, 0, 1e6, &line.points))
+        return bad(r, err, "points must be a number from 0 to 1000000, not", points);
     td_status s = read_ratio(r, &line, &text, err);
     if (s != TD_OK) return s;
+    if (line.full > 0 && !(check_of(r->exercise, name)->after_correct & TD_CHECK_RATIO))
+        return bad(r, err, "full and none are for a check that measures a ratio, which this does not:", name);
     text += strspn(text, " \t");
     if (!*text) return bad(r, err, "what does it ask? No text stands behind the points of", name);
     td_shown(text, line.title, sizeof line.title);
     strcpy(line.name, name);
+    r->line[out->n] = r->number;
     out->line[out->n++] = line;
     out->points += line.points;
     return TD_OK;
@@ -85,12 +91,14 @@ static td_status read_line(const rubric_reader *r, td_rubric *out, char *text, t
 /* Every check has its line; and those that stand on correctness come after what they stand on, or they would be run,
  * and paid, before anything is known. */
 static td_status whole(rubric_reader *r, const td_rubric *rubric, td_error *err) {
+    r->number = 0;
     for (const td_grade_check *c = r->exercise->checks; c->name; c++)
         if (!has(rubric, c->name)) return bad(r, err, "no line for the check", c->name);
     for (int i = 0; i < rubric->n; i++)
         for (int later = i + 1; later < rubric->n; later++) {
             const td_grade_check *a = check_of(r->exercise, rubric->line[i].name);
             const td_grade_check *b = check_of(r->exercise, rubric->line[later].name);
+            r->number = r->line[i];
             if (a->part == b->part && a->after_correct && !b->after_correct)
                 return bad(r, err, "must stand behind the checks of correctness:", a->name);
         }
@@ -98,7 +106,7 @@ static td_status whole(rubric_reader *r, const td_rubric *rubric, td_error *err)
 }
 
 td_status td_rubric_read(td_rubric *out, const td_exercise *exercise, const char *path, td_error *err) {
-    rubric_reader r = {exercise, path, 0};
+    rubric_reader r = {exercise, path, 0, {0}};
     char shown[160], *text = NULL;
     size_t room = 0;
     ssize_t length;

@@ -20,7 +20,7 @@ typedef struct td_rubric {
 } td_rubric;
 
 /* TD_BAD_PARAM with file and line for what cannot be read, a check that the exercise lacks, or one of its that is not
- * there; points are 0 or more. */
+ * there; points are 0 to 1000000; full and none belong to a check with a ratio. */
 td_status td_rubric_read(td_rubric *out, const td_exercise *exercise, const char *path, td_error *err);
 /* The share of a line's points for a ratio. */
 double td_rubric_share(const td_rubric_line *line, double ratio);

@@ -121,6 +121,26 @@ Test(command_grade, what_cannot_be_compiled) {
     reported("\"BUILD FAILED\"");
 }
 
+static int times_said(const char *words) {
+    int n = 0;
+    for (const char *at = result.out; (at = strstr(at, words)); at += strlen(words)) n++;
+    return n;
+}
+
+/* The cause is quoted once, and once more among all that the compiler said; not the linker's last word. */
+Test(command_grade, what_cannot_be_linked) {
+    hand_in("1i int main(void) { return 0; }\n");
+    grade(NULL, NULL, NULL);
+    cr_expect_eq(result.status, 5, "%s", result.err);
+    cr_expect_eq(times_said("multiple definition of `main'"), 2, "%s", result.out);
+    cr_expect_eq(times_said("collect2"), 1, "%s", result.out);
+    cr_expect_eq(times_said("roofline.c cannot be compiled: see what the compiler said"), 7, "%s", result.out);
+    hand_in("s/exercise_roof/exercise_other/");
+    grade(NULL, NULL, NULL);
+    cr_expect_eq(result.status, 5, "%s", result.err);
+    cr_expect_eq(times_said("roofline.c does not define exercise_roof"), 1, "%s", result.out);
+}
+
 Test(command_grade, what_crashes) {
     hand_in("1i __attribute__((constructor)) static void f(void) { __builtin_trap(); }\n");
     grade("CASE=roof", NULL, NULL);
@@ -169,11 +189,16 @@ Test(command_grade, bad_parameters_are_named) {
     static const struct {
         const char *argument, *said;
         int status;
-    } all[] = {{"CASE=none/x", "CASE=none/x: must be", 2},   {"CASE=roof/x", "CASE: the check has no case", 2},
-               {"SEED=-1", "seed=-1: must be", 2},           {"SECRET=x", "SECRET=x: must be", 2},
-               {"SECONDS=0", "SECONDS=0: must be", 2},       {"TIER=best2", "TIER=best2: must be", 2},
-               {"PUBLIC=maybe", "PUBLIC=maybe: must be", 2}, {"GPU=often", "GPU=often: must be", 2},
-               {"RUBRIC=/none", "/none: cannot be read", 2}, {"lesson=3", "LESSON: given twice", 2},
+    } all[] = {{"CASE=none/x", "no such check; exercise 2 has gemm_flops, gemm_bytes, ", 2},
+               {"CASE=roof/x", "CASE=roof/x: the check has no case of that name; legal are intensity, small, ", 2},
+               {"SEED=-1", "seed=-1: must be", 2},
+               {"SECRET=x", "SECRET=x: must be", 2},
+               {"SECONDS=0", "SECONDS=0: must be a number from 0.001 to 1", 2},
+               {"TIER=best2", "TIER=best2: must be", 2},
+               {"PUBLIC=maybe", "PUBLIC=maybe: must be", 2},
+               {"GPU=often", "GPU=often: must be", 2},
+               {"RUBRIC=/none", "RUBRIC=/none: cannot be read", 2},
+               {"lesson=3", "LESSON: given twice", 2},
                {"WHAT=1", "'WHAT=1': no such option", 2}};
     hand_in("");
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -190,7 +215,7 @@ Test(command_grade, bad_parameters_are_named) {
     support_tandem(NULL, &result, "grade", out);
     support_refused(&result, 2, "SUBMISSION: not given");
     support_tandem(NULL, &result, "grade", submission, "OUT=/proc/none");
-    support_refused(&result, 3, "/proc/none");
+    support_refused(&result, 3, "OUT=/proc/none: /proc/none: cannot be");
     support_tandem(NULL, &result, "grade", submission, out, "RUBRIC=x");
     support_refused(&result, 2, "LESSON=N must say which");
     support_tandem(NULL, &result, "grade", "--help");

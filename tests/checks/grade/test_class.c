@@ -286,6 +286,9 @@ Test(class, refuses_folders_that_will_not_do) {
     td_class class = graded();
     cannot_open(TD_IO, "another grader is at work there");
     td_class_free(&class);
+    options.out = support_path(home, "file");
+    support_write(options.out, "", 0);
+    cannot_open(TD_IO, "OUT=");
     options.out = submissions;
     cannot_open(TD_BAD_PARAM, "must lie neither within SUBMISSIONS nor around it");
     options.out = support_path(submissions, "out");
@@ -301,5 +304,5 @@ Test(class, refuses_folders_that_will_not_do) {
     submission("class.csv", "verdict=0");
     cannot_open(TD_BAD_PARAM, "class.csv");
     options.submissions = support_path(home, "nowhere");
-    cannot_open(TD_IO, "nowhere: cannot be read");
+    cannot_open(TD_BAD_PARAM, "/nowhere: must be a folder: No such");
 }

@@ -120,12 +120,17 @@ Test(grade, a_ratio_earns_its_share) {
 Test(grade, what_was_not_built_is_not_run) {
     run.program[0].outcome = TD_BUILD_FAILED;
     comes_to(0, TD_GRADED_BUILD_FAILED, 0, 30, "what it said");
-    comes_to(3, TD_GRADED_BUILD_FAILED, 0, 10, "what it said");
+    comes_to(3, TD_GRADED_BUILD_FAILED, 0, 10, "a.c cannot be compiled: see what the compiler said");
     run.program[0].messages = "a.c: In function 'error':\na.c:3:1: error: no\nnext";
     comes_to(0, TD_GRADED_BUILD_FAILED, 0, 30, "a.c:3:1: error: no");
     cr_expect_str_eq(lesson.result[0].message, "a.c:3:1: error: no");
     run.program[0].messages = "main.o: in f:\nmain.o: undefined reference to `f'\ncollect2: error: ld returned 1";
     comes_to(0, TD_GRADED_BUILD_FAILED, 0, 30, "main.o: undefined reference to `f'");
+    run.program[0].messages = "collect2: error: ld returned 1\n";
+    comes_to(0, TD_GRADED_BUILD_FAILED, 0, 30, "collect2");
+    run.program[0].messages = "ld: x.o: in f:\nx.c:3: undefined reference to `exercise_f(int)'\ncollect2: error: ld";
+    comes_to(0, TD_GRADED_BUILD_FAILED, 0, 30,
+             "x.c:3: undefined reference to `exercise_f(int)'\na.c does not define exercise_f");
     run.program[1].outcome = TD_NOT_THERE;
     comes_to(2, TD_GRADED_BUILD_FAILED, 0, 20, "what it said");
     td_fail(&fault[0], TD_IO, "the disk is full");
