@@ -180,8 +180,8 @@ static td_status judge(const td_attention_task *task, const td_attention_answer 
         td_grade_compared(result, name, role->name, &c);
     }
     if (suspects && !answer->asked->unnamed) {
-        td_attention_hear(suspects, &right, tensors, failed);
-        if (answer->asked->apart == 0) td_attention_hear_misreadings(suspects, &right, trial);
+        td_attention_hear(suspects, &right, tensors, failed, answer->asked->nonfinite);
+        if (answer->asked->apart == 0) td_attention_hear_misreadings(suspects, &right, trial, answer->asked->nonfinite);
     }
     td_right_free(&right);
     return TD_OK;

@@ -11,7 +11,7 @@ typedef struct misreading {
     const char *name, *text;
     unsigned contiguous; /* taken to be contiguous */
     unsigned together;   /* elements of a row taken to lie one after the other */
-    int walked[3][2];    /* {tensor, whose outer strides it is walked with} */
+    int walked[2][3];    /* {tensor, whose strides it is walked with, how many of them} */
 } misreading;
 
 static const misreading misreadings[] = {
@@ -30,9 +30,11 @@ static const misreading misreadings[] = {
     {"elements_of_Q_together", "stride[3] of Q is ignored", 0, 1 << TD_Q, {{0}}},
     {"elements_of_K_together", "stride[3] of K is ignored", 0, 1 << TD_K, {{0}}},
     {"elements_of_V_together", "stride[3] of V is ignored", 0, 1 << TD_V, {{0}}},
-    {"V_by_strides_of_K", "V is walked with the strides of K", 0, 0, {{TD_V, TD_K}}},
-    {"K_by_strides_of_V", "K is walked with the strides of V", 0, 0, {{TD_K, TD_V}}},
-    {"by_strides_of_Q", "K and V are walked with the strides of Q", 0, 0, {{TD_K, TD_Q}, {TD_V, TD_Q}}},
+    {"V_by_strides_of_K", "V is walked with the strides of K", 0, 0, {{TD_V, TD_K, 3}}},
+    {"K_by_strides_of_V", "K is walked with the strides of V", 0, 0, {{TD_K, TD_V, 3}}},
+    {"by_strides_of_Q", "K and V are walked with the strides of Q", 0, 0, {{TD_K, TD_Q, 3}, {TD_V, TD_Q, 3}}},
+    {"V_by_all_strides_of_K", "V is walked with the strides of K, stride[3] included", 0, 0, {{TD_V, TD_K, 4}}},
+    {"K_by_all_strides_of_V", "K is walked with the strides of V, stride[3] included", 0, 0, {{TD_K, TD_V, 4}}},
 };
 enum { MISREADINGS = sizeof misreadings / sizeof *misreadings };
 
@@ -66,9 +68,9 @@ static int misread(const misreading *m, const td_trial *trial, td_tensor *t, int
         if (role->is_output) continue;
         if (m->contiguous >> role->index & 1) *x = as_contiguous(x);
         if (m->together >> role->index & 1) x->stride[3] = 1;
-        for (int w = 0; w < 3; w++)
-            if (m->walked[w][0] == role->index && m->walked[w][0] != m->walked[w][1])
-                memcpy(x->stride, trial->tensors[m->walked[w][1]].stride, 3 * sizeof *x->stride);
+        for (int w = 0; w < 2; w++)
+            if (m->walked[w][0] == role->index)
+                memcpy(x->stride, trial->tensors[m->walked[w][1]].stride, (size_t)m->walked[w][2] * sizeof *x->stride);
         for (int i = 0; i < 4; i++) *differs |= x->size[i] > 1 && x->stride[i] != trial->tensors[role->index].stride[i];
         if (!is_inside(x, &trial->buffer[role->index])) return 0;
     }
@@ -121,11 +123,11 @@ static td_view view_of(const misreading *m, const td_right *right, const td_tria
     return view;
 }
 
-void td_attention_hear_misreadings(td_suspects *suspects, const td_right *right, const td_trial *trial) {
+void td_attention_hear_misreadings(td_suspects *suspects, const td_right *right, const td_trial *trial, int nonfinite) {
     for (int m = 0; m < MISREADINGS; m++) {
         int suspect = td_suspects_enter(suspects, misreadings[m].name, misreadings[m].text);
         if (suspect < 0 || suspects->suspect[suspect].misses > 0) continue;
-        td_view view = view_of(&misreadings[m], right, trial);
+        td_view view = nonfinite ? (td_view){1, 0} : view_of(&misreadings[m], right, trial);
         td_suspects_view(suspects, suspect, view.fits, view.differs);
     }
 }

@@ -27,10 +27,18 @@ static const char *const by_block[] = {"no_alpha",
                                        "queries_unwritten",
                                        "keys_dropped",
                                        "keys_unwritten",
+                                       "mask_by_tile_of_16",
+                                       "mask_by_tile_of_32",
+                                       "mask_by_tile_of_64",
                                        "dQ_twice",
                                        "dQ_overwritten",
                                        "dK_overwritten",
                                        NULL};
+
+/* Those that are about NaN and infinity in the inputs. */
+static const char *const of_nonfinite[] = {"masked_by_product", "masked_by_product_in_block", "infinity_unguarded",
+                                           "accumulator_cleared_by_0", NULL};
+
 enum { OWN_BLOCKS = 5 };
 static const int64_t own_blocks[OWN_BLOCKS] = {1, 16, 32, 64, 128};
 
@@ -50,10 +58,13 @@ static const char *short_name(const td_variant *mistake) {
     return mistake->name;
 }
 
+static int is_among(const char *const *list, const char *name) {
+    while (*list && strcmp(*list, name) != 0) list++;
+    return *list != NULL;
+}
+
 static int depends_on_block(const char *name) {
-    for (int k = 0; by_block[k]; k++)
-        if (!strcmp(by_block[k], name)) return 1;
-    return 0;
+    return is_among(by_block, name);
 }
 
 /* The suspect of a mistake as the problem has it (own < 0), or in blocks of the submission's own. */
@@ -82,13 +93,18 @@ void td_attention_enter(td_suspects *suspects, td_op op) {
     td_attention_enter_misreadings(suspects);
 }
 
-void td_attention_hear(td_suspects *suspects, const td_right *right, const td_tensor *tensors, int failed) {
+void td_attention_hear(td_suspects *suspects, const td_right *right, const td_tensor *tensors, int failed,
+                       int nonfinite) {
     const td_variant *mistake;
     td_suspects_case(suspects, failed);
     for (int m = 0; (mistake = mistake_at(right->truth.problem.op, m)); m++)
         for (int own = -1; own < (depends_on_block(short_name(mistake)) ? OWN_BLOCKS : 0); own++) {
             int suspect = suspect_of(suspects, mistake, own);
             if (suspect < 0 || suspects->suspect[suspect].misses > 0) continue; /* it is out already */
+            if (nonfinite && !is_among(of_nonfinite, short_name(mistake))) {
+                td_suspects_view(suspects, suspect, 1, 0);
+                continue;
+            }
             td_problem problem = right->truth.problem;
             if (own >= 0) problem.attention.block = own_blocks[own];
             td_view view = td_right_try(right, tensors, mistake, &problem);

@@ -73,7 +73,7 @@ static const td_attention_case extreme[] = {
     {.name = "negative scale", .problem = {1, 1, 1, 24, 40, 16, -8, FULL, 8}, .plant = td_plant_whole_numbers},
     {.name = "scale 0", .problem = {1, 1, 1, 24, 40, 16, 0, LEFT, 8}},
     {.name = "maximum first", .problem = {1, 1, 1, 3, 32, 4, 1, FULL, 16}, .plant = td_plant_falling},
-    {.name = "maximum last", .problem = {1, 1, 1, 3, 32, 4, 1, FULL, 16}, .plant = td_plant_rising},
+    {.name = "maximum last", .problem = {1, 1, 1, 3, 32, 4, 10, FULL, 16}, .plant = td_plant_rising},
     {.name = "far below 0", .problem = {1, 1, 1, 5, 20, 4, 1, FULL, 8}, .plant = td_plant_far_below},
     {.name = "large offset",
      .problem = {1, 1, 1, 24, 40, 16, 0.25, LEFT, 8},
@@ -89,19 +89,22 @@ static const td_attention_case extreme[] = {
 };
 
 static const td_attention_case nonfinite[] = {
-    {.name = "NaN in a query", .problem = {1, 1, 1, 6, 9, 8, 0.35, FULL, 4}, .plant = td_plant_in_query, .unnamed = 1},
+    {.name = "NaN in a query",
+     .problem = {2, 12, 12, 5, 9, 8, 0.35, FULL, 4},
+     .plant = td_plant_in_query,
+     .nonfinite = 1},
     {.name = "NaN that no query reads",
      .problem = {1, 1, 1, 6, 11, 8, 0.35, LEFT, 4},
      .plant = td_plant_unread,
-     .unnamed = 1},
+     .nonfinite = 1},
     {.name = "NaN that some queries read",
      .problem = {1, 1, 1, 9, 9, 8, 0.35, LEFT, 4},
      .plant = td_plant_read_by_some,
-     .unnamed = 1},
+     .nonfinite = 1},
     {.name = "scores of -inf first",
      .problem = {1, 1, 1, 5, 8, 8, 0.35, FULL, 2},
      .plant = td_plant_minus_infinity,
-     .unnamed = 1},
+     .nonfinite = 1},
     {.name = NULL},
 };
 

@@ -88,15 +88,18 @@ static const td_attention_case extreme[] = {
 };
 
 static const td_attention_case nonfinite[] = {
-    {.name = "NaN in a query", .problem = {1, 1, 1, 6, 39, 8, 0.35, FULL, 0}, .plant = td_plant_in_query, .unnamed = 1},
+    {.name = "NaN in a query",
+     .problem = {1, 2, 2, 6, 39, 8, 0.35, FULL, 0},
+     .plant = td_plant_in_query,
+     .nonfinite = 1},
     {.name = "NaN that no query reads",
      .problem = {1, 1, 1, 6, 41, 8, 0.35, LEFT, 0},
      .plant = td_plant_unread,
-     .unnamed = 1},
+     .nonfinite = 1},
     {.name = "NaN that some queries read",
      .problem = {1, 1, 1, 39, 39, 8, 0.35, LEFT, 0},
      .plant = td_plant_read_by_some,
-     .unnamed = 1},
+     .nonfinite = 1},
     {.name = NULL},
 };
 

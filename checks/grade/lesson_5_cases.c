@@ -45,7 +45,7 @@ const td_attention_case td_backward_empty_rows[] = {
     {.name = "NaN that no query reads",
      .problem = {1, 1, 1, 6, 19, 8, 0.35, LEFT, 4},
      .plant = plant_unread,
-     .unnamed = 1},
+     .nonfinite = 1},
     {.name = "secret", .problem = {1, 1, 1, 50, 33, 16, 0.3, RIGHT, 16}, .secret = 1},
     {.name = NULL},
 };

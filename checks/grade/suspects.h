@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TD_SUSPECTS = 192 };
+enum { TD_SUSPECTS = 256 };
 
 typedef struct td_suspect {
     const char *name, *text; /* "no_scale", "the scores are not scaled" */

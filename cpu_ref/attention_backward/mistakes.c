@@ -90,6 +90,18 @@ MISTAKE(bottom_right_as_top_left, "the bottom-right mask is aligned to the top l
 MISTAKE(no_D_in_dQ, "D is not subtracted where dQ is made");
 MISTAKE(no_D_in_dK, "D is not subtracted where dK is made");
 
+MISTAKE(unscaled_scores_in_dQ, "where dQ is made, P is recomputed from scores that are not scaled");
+MISTAKE(unscaled_scores_in_dK, "where dK and dV are made, P is recomputed from scores that are not scaled");
+MISTAKE(D_of_first_batch, "D is that of batch 0 in every batch");
+MISTAKE(D_of_last_batch, "D is that of the last batch in every batch: its index is without the batch");
+MISTAKE(D_of_first_batch_in_dK, "where dK is made, D is that of batch 0 in every batch");
+MISTAKE(D_of_last_batch_in_dK,
+        "where dK is made, D is that of the last batch in every batch: its index is without the batch");
+MISTAKE(D_of_Q, "D is the sum of dO ∘ Q, not of dO ∘ O");
+MISTAKE(dK_of_K, "dK is a sum of dS times K, not times Q");
+MISTAKE(dQ_of_Q, "dQ is a sum of dS times Q, not times K");
+MISTAKE(queries_from_j, "where dK and dV are made, queries begin at that of the key's number, also for bottom-right");
+
 const td_variant *const td_cpu_backward_mistakes[] = {
     &variant_no_D,
     &variant_plus_D,
@@ -159,5 +171,15 @@ const td_variant *const td_cpu_more_backward_mistakes[] = {
     &variant_bottom_right_as_top_left,
     &variant_no_D_in_dQ,
     &variant_no_D_in_dK,
+    &variant_unscaled_scores_in_dQ,
+    &variant_unscaled_scores_in_dK,
+    &variant_D_of_first_batch,
+    &variant_D_of_last_batch,
+    &variant_D_of_first_batch_in_dK,
+    &variant_D_of_last_batch_in_dK,
+    &variant_D_of_Q,
+    &variant_dK_of_K,
+    &variant_dQ_of_Q,
+    &variant_queries_from_j,
     NULL,
 };

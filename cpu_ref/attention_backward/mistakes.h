@@ -70,6 +70,16 @@ typedef enum td_backward_mistake {
     bottom_right_as_top_left,
     no_D_in_dQ,
     no_D_in_dK,
+    unscaled_scores_in_dQ,
+    unscaled_scores_in_dK,
+    D_of_first_batch,
+    D_of_last_batch,
+    D_of_first_batch_in_dK,
+    D_of_last_batch_in_dK,
+    D_of_Q,
+    dK_of_K,
+    dQ_of_Q,
+    queries_from_j,
     no_mistake /* of a pass that is right */
 } td_backward_mistake;
 

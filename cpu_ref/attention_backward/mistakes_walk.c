@@ -35,6 +35,7 @@ static int is_visited(const walk *w, int64_t i, int64_t j) {
     if (w->kind == bottom_right_as_top_left && mask != TD_MASK_NONE) mask = TD_MASK_CAUSAL_TOP_LEFT;
     if (w->kind == always_causal && mask == TD_MASK_NONE) mask = TD_MASK_CAUSAL_TOP_LEFT;
     if (mask == TD_MASK_NONE) return 1;
+    if (w->kind == queries_from_j && i < j) return 0;
     if (w->kind == shift_sign) shift = -shift;
     int64_t n = i + 1 + (mask == TD_MASK_CAUSAL_TOP_LEFT ? 0 : shift);
     if (w->kind == mask_by_block && n > 0) n = (n + block - 1) / block * block;
@@ -76,7 +77,8 @@ static double dP(const walk *w, int64_t b, int64_t h, int64_t i, int64_t j) {
 /* dS of a pair, whose P is p. */
 static double score_gradient(const walk *w, int64_t b, int64_t h, int64_t i, int64_t j, double p) {
     const td_attention_problem *a = w->a;
-    int64_t head = b * a->Hq + (w->kind == D_of_first_head ? 0 : h);
+    int64_t of = w->kind == D_of_first_batch ? 0 : w->kind == D_of_last_batch ? a->B - 1 : b;
+    int64_t head = of * a->Hq + (w->kind == D_of_first_head ? 0 : h);
     double D = w->D[w->kind == D_by_keys ? head * a->Tk + j : head * a->Tq + i];
     double centred = dP(w, b, h, i, j) - (w->kind == no_D ? 0 : w->kind == plus_D ? -D : D);
     return w->kind == no_P ? centred : p * centred;
@@ -93,11 +95,8 @@ static void fill_D(const walk *w, int64_t b, int64_t h) {
     }
     for (int64_t i = 0; w->kind != D_by_keys && i < a->Tq; i++) {
         double *D = &w->D[head * a->Tq + i];
-        if (w->kind == D_of_O_and_O) {
-            *D = td_dot_f64(&w->t[TD_O], h, i, &w->t[TD_O], h, i, b);
-            continue;
-        }
-        *D = w->kind == D_without_O ? 0 : td_dot_f64(&w->t[TD_DO], h, i, &w->t[TD_O], h, i, b);
+        int left = w->kind == D_of_O_and_O ? TD_O : TD_DO, right = w->kind == D_of_Q ? TD_Q : TD_O;
+        *D = w->kind == D_without_O ? 0 : td_dot_f64(&w->t[left], h, i, &w->t[right], h, i, b);
         for (int64_t c = 0; c < a->d && w->kind == D_without_O; c++) *D += td_get(&w->t[TD_DO], b, h, i, c);
     }
 }
@@ -128,7 +127,9 @@ static void query_row(const walk *w, int64_t b, int64_t h, int64_t i) {
         if (!is_visited(w, i, j) && w->kind != mask_of_dQ) continue;
         double dS = times_in_dQ(w, i, j) * score_gradient(w, b, h, i, j, weight(w, b, h, i, j));
         for (int64_t c = 0; c < a->d; c++)
-            dq[c] += dS * td_get(&w->t[w->kind == dQ_of_V ? TD_V : TD_K], b, kv_head(w, h), j, c);
+            dq[c] +=
+                dS * (w->kind == dQ_of_Q ? td_get(&w->t[TD_Q], b, h, i, c)
+                                         : td_get(&w->t[w->kind == dQ_of_V ? TD_V : TD_K], b, kv_head(w, h), j, c));
     }
     for (int64_t c = 0; c < a->d; c++) td_set(&w->t[TD_DQ], b, h, i, c, scale * dq[c]);
 }
@@ -144,7 +145,9 @@ static void add_head(const walk *w, int64_t b, int64_t h, int64_t j, int last, d
         int lost = w->kind == dK_overwritten && (!last || i / block != (a->Tq - 1) / block);
         for (int64_t c = 0; c < a->d; c++) {
             if (visited) dv[c] += (w->kind == dV_of_dS ? dS : p) * td_get(&w->t[TD_DO], b, h, i, c);
-            if (!lost) dk[c] += dS * td_get(&w->t[w->kind == dK_of_dO ? TD_DO : TD_Q], b, h, i, c);
+            if (!lost)
+                dk[c] += dS * (w->kind == dK_of_K ? td_get(&w->t[TD_K], b, kv_head(w, h), j, c)
+                                                  : td_get(&w->t[w->kind == dK_of_dO ? TD_DO : TD_Q], b, h, i, c));
         }
     }
 }
@@ -174,6 +177,11 @@ static td_backward_mistake in_pass(td_backward_mistake kind, int over_keys) {
     case kv_head_of_dQ: return over_keys ? no_mistake : wrong_kv_head;
     case no_D_in_dQ: return over_keys ? no_mistake : no_D;
     case no_D_in_dK: return over_keys ? no_D : no_mistake;
+    case unscaled_scores_in_dQ: return over_keys ? no_mistake : unscaled_scores;
+    case unscaled_scores_in_dK: return over_keys ? unscaled_scores : no_mistake;
+    case D_of_first_batch_in_dK: return over_keys ? D_of_first_batch : no_mistake;
+    case D_of_last_batch_in_dK: return over_keys ? D_of_last_batch : no_mistake;
+    case queries_from_j: return over_keys ? queries_from_j : no_mistake;
     case mask_of_keys: return over_keys ? mask_ignored : no_mistake;
     case dK_scaled_twice: return over_keys ? scale_twice : no_mistake;
     case dQ_scaled_twice: return over_keys ? no_mistake : scale_twice;

@@ -90,6 +90,26 @@ MISTAKE(empty_rows_0_by_0, "O of a row without an allowed key is 0/0 = NaN");
 MISTAKE(empty_rows_of_0,
         "rows that may read exactly 0 keys are not thought of, those of a count below 0 are: 0/0 = NaN");
 
+MISTAKE(last_of_row_dropped, "of the keys that a query may read, the last one is dropped: n − 1 keys");
+MISTAKE(last_of_row_dropped_0_by_0,
+        "of the keys that a query may read, the last one is dropped: n − 1 keys, 0/0 = NaN where n is 1");
+MISTAKE(lse_without_log, "LSE is m + l, without the logarithm");
+MISTAKE(masked_by_product, "masked keys have a weight of 0, with which their V is multiplied: 0 · NaN is NaN");
+MISTAKE(masked_by_product_in_block,
+        "masked keys of the last block have a weight of 0, with which their V is multiplied: 0 · NaN is NaN");
+MISTAKE(infinity_unguarded, "where all scores so far are −∞, exp(−∞ − (−∞)) is NaN");
+MISTAKE(accumulator_cleared_by_0,
+        "the accumulator is cleared by the first α alone, which is 0: after a row of NaN, 0 · NaN is NaN");
+MISTAKE(no_maximum_in_double, "no maximum is subtracted: the exponential overflows, in double above 709");
+MISTAKE(first_maximum_in_double,
+        "the maximum stays that of the first block: the exponential overflows later, in double 709 above it");
+MISTAKE(mask_by_tile_of_16,
+        "whole tiles are masked, not inside them: 16 queries read all keys of a tile that the last of them reads");
+MISTAKE(mask_by_tile_of_32,
+        "whole tiles are masked, not inside them: 32 queries read all keys of a tile that the last of them reads");
+MISTAKE(mask_by_tile_of_64,
+        "whole tiles are masked, not inside them: 64 queries read all keys of a tile that the last of them reads");
+
 const td_variant *const td_cpu_mistakes[] = {
     &variant_no_scale,
     &variant_scale_by_d,
@@ -158,5 +178,17 @@ const td_variant *const td_cpu_more_mistakes[] = {
     &variant_accumulator_not_cleared,
     &variant_empty_rows_0_by_0,
     &variant_empty_rows_of_0,
+    &variant_last_of_row_dropped,
+    &variant_last_of_row_dropped_0_by_0,
+    &variant_lse_without_log,
+    &variant_masked_by_product,
+    &variant_masked_by_product_in_block,
+    &variant_infinity_unguarded,
+    &variant_accumulator_cleared_by_0,
+    &variant_no_maximum_in_double,
+    &variant_first_maximum_in_double,
+    &variant_mask_by_tile_of_16,
+    &variant_mask_by_tile_of_32,
+    &variant_mask_by_tile_of_64,
     NULL,
 };

@@ -68,7 +68,19 @@ typedef enum td_mistake {
     falling_maximum,
     accumulator_not_cleared,
     empty_rows_0_by_0,
-    empty_rows_of_0
+    empty_rows_of_0,
+    last_of_row_dropped,
+    last_of_row_dropped_0_by_0,
+    lse_without_log,
+    masked_by_product,
+    masked_by_product_in_block,
+    infinity_unguarded,
+    accumulator_cleared_by_0,
+    no_maximum_in_double,
+    first_maximum_in_double,
+    mask_by_tile_of_16,
+    mask_by_tile_of_32,
+    mask_by_tile_of_64
 } td_mistake;
 
 /* Attention with that mistake. What it does not write keeps what it held. */

@@ -25,6 +25,14 @@ static td_mask mask_of(const row *x) {
     return x->kind == always_causal && mask == TD_MASK_NONE ? TD_MASK_CAUSAL_TOP_LEFT : mask;
 }
 
+/* Of the keys up to the end of a block, those that the last query of a tile of `queries` may read. */
+static int64_t keys_of_tile(const row *x, int64_t n, int64_t queries) {
+    const td_attention_problem *a = x->a;
+    int64_t last = (x->i / queries + 1) * queries - 1, end = (n + x->block - 1) / x->block * x->block;
+    int64_t most = td_allowed_keys(a->mask, last < a->Tq ? last : a->Tq - 1, a->Tq, a->Tk);
+    return end < most ? end : most;
+}
+
 /* How many keys, from key 0, the query visits; beyond Tk they are padding. */
 static int64_t visited_keys(const row *x) {
     const td_attention_problem *a = x->a;
@@ -37,6 +45,8 @@ static int64_t visited_keys(const row *x) {
     int64_t n = mask == TD_MASK_NONE ? padded : x->i + 1 + (mask == TD_MASK_CAUSAL_TOP_LEFT ? 0 : shift);
     if (mask != TD_MASK_NONE) n += (kind == mask_one_too_many) - (kind == mask_strict);
     if (kind == mask_by_block && n > 0) n = (n + x->block - 1) / x->block * x->block;
+    if (kind >= mask_by_tile_of_16 && mask != TD_MASK_NONE && n > 0)
+        n = keys_of_tile(x, n, (int64_t)16 << (kind - mask_by_tile_of_16));
     int64_t end = a->Tk;
     if (kind == zero_padded_tail || kind == tail_repeated) end = padded;
     if (kind == tail_dropped) end = a->Tk / x->block * x->block;
@@ -44,6 +54,7 @@ static int64_t visited_keys(const row *x) {
     n = n < end ? n : end;
     int64_t whole = a->block > 0 ? a->block : TD_ONLINE_DEFAULT_BLOCK;
     if (kind == tail_of_row_dropped && n > 0) n = n / whole * whole;
+    if (kind == last_of_row_dropped || kind == last_of_row_dropped_0_by_0) n--;
     return n < 0 ? 0 : n;
 }
 
@@ -89,6 +100,7 @@ static double lse(td_mistake kind, double m, double l) {
     case lse_log2_of_l: return m + log2(l);
     case lse_no_maximum: return log(l);
     case lse_is_maximum: return m;
+    case lse_without_log: return m + l;
     default: return m + log(l);
     }
 }
@@ -101,6 +113,13 @@ static double forbidden(const row *x, int64_t n, double shift) {
     return sum;
 }
 
+/* Masked keys, of the last block visited or all, with a weight of 0. */
+static void add_masked(const row *x, int64_t n, double *o) {
+    int64_t end = x->kind == masked_by_product ? x->a->Tk : (n + x->block - 1) / x->block * x->block;
+    for (int64_t j = n; j < end && j < x->a->Tk; j++)
+        for (int64_t c = 0; c < x->a->d; c++) o[c] += 0 * element(x, TD_V, j, c);
+}
+
 static double factor(const row *x, int first, double m, double shift) {
     if (x->kind == block_maximum) return 1;
     if (first) return x->kind == accumulator_not_cleared; /* in its l there is nothing yet */
@@ -111,17 +130,19 @@ static double factor(const row *x, int first, double m, double shift) {
 static void attend(const row *x, int64_t n, double *o, double *m_out, double *l_out) {
     const td_attention_problem *a = x->a;
     td_mistake kind = x->kind;
+    int without = kind == no_maximum || kind == no_maximum_in_double;
+    int of_first = kind == first_maximum || kind == first_maximum_in_double;
+    int unguarded = kind == infinity_minus_infinity || kind == infinity_unguarded;
     double sign = kind == maximum_ignores_sign && a->scale < 0 ? -1 : 1; /* of the scores whose maximum is taken */
     double m = kind == maximum_from_0 ? 0 : -INFINITY, l = 0;
     for (int64_t begin = 0; begin < n; begin += x->block) {
         int64_t end = begin + x->block < n ? begin + x->block : n;
         double m_new = kind == block_maximum || kind == falling_maximum ? -INFINITY : m;
-        for (int64_t j = begin; j < end && !(kind == first_maximum && begin > 0); j++)
-            m_new = fmax(m_new, sign * score(x, j));
+        for (int64_t j = begin; j < end && !(of_first && begin > 0); j++) m_new = fmax(m_new, sign * score(x, j));
         double shift = sign * m_new;
-        if (kind == no_maximum || (m_new == -INFINITY && kind != infinity_minus_infinity)) shift = 0;
+        if (without || (m_new == -INFINITY && !unguarded)) shift = 0;
         double from = kind == weights_from_old_maximum && begin > 0 ? m : shift;
-        double alpha = factor(x, begin == 0, kind == no_maximum ? 0 : sign * m, shift), late = 1;
+        double alpha = factor(x, begin == 0, without ? 0 : sign * m, shift), late = 1;
         if (kind == alpha_late && begin > 0) late = alpha;
         if (kind != no_alpha && kind != no_alpha_on_l) l *= alpha;
         if (kind == l_overwritten) l = 0;
@@ -136,10 +157,11 @@ static void attend(const row *x, int64_t n, double *o, double *m_out, double *l_
                 o[c] = held(kind, o[c] + p * element(x, TD_V, kind == V_of_first_block ? j - begin : j, c));
         }
         for (int64_t c = 0; c < a->d && kind == normalised_by_block; c++) o[c] /= l;
-        m = kind == no_maximum ? 0 : m_new;
+        m = without ? 0 : m_new;
     }
     if (kind == l_unmasked || kind == l_unmasked_in_block) l += forbidden(x, n, m);
     if (kind == l_counts_first_key_twice) l += exp(score(x, 0) - m);
+    if (kind == masked_by_product || kind == masked_by_product_in_block) add_masked(x, n, o);
     *m_out = sign * m, *l_out = l;
 }
 
@@ -154,9 +176,11 @@ static void attend_row(row *x, double *o) {
     x->allowed = td_allowed_keys(a->mask, x->i, a->Tq, a->Tk);
     int64_t n = visited_keys(x);
     if (n == 0 && kind == empty_rows_unwritten) return;
-    for (int64_t c = 0; c < a->d && kind != accumulator_not_cleared; c++) o[c] = 0;
+    int cleared = kind != accumulator_not_cleared && kind != accumulator_cleared_by_0;
+    for (int64_t c = 0; c < a->d && cleared; c++) o[c] = 0;
     if (n > 0) attend(x, n, o, &m, &l);
-    int lost = n == 0 && x->allowed > 0 && kind == tail_of_row_dropped;         /* allowed, and yet 0/0 */
+    int unthought = kind == tail_of_row_dropped || kind == last_of_row_dropped_0_by_0;
+    int lost = n == 0 && x->allowed > 0 && unthought;                           /* allowed, and yet 0/0 */
     int64_t shift = a->mask == TD_MASK_CAUSAL_BOTTOM_RIGHT ? a->Tk - a->Tq : 0; /* below 0 it empties rows */
     int zero = n == 0 && kind == empty_rows_of_0 && (a->Tk == 0 || x->i + 1 + shift == 0);
     int nan = lost || zero || (n == 0 && (kind == infinity_minus_infinity || kind == empty_rows_0_by_0));
