@@ -1,0 +1,1 @@
+/* A compiler would take the name for an option. */
