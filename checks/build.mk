@@ -142,8 +142,10 @@ $(BUILD)/grade/device/%.o: %.c $(BUILD)/flags checks/build.mk
 	$(call say,CC,$<)$(CC) $(child_flags) -DTD_ARENA_MIB=128 -MMD -MP -c -o $@ $<
 $(BUILD)/grade/child/emulated.o: $(kernel_child) $(emulator_child)
 $(BUILD)/grade/child/cuda.o: $(kernel_child) $(patsubst %,$(BUILD)/obj/cuda/gpu/cuda/%.o,device launches)
+# Absent, and defined all the same: a submission that brings a device of its own is not linked.
+$(BUILD)/grade/child/emulated.o: private absent := -Wl,--defsym=td_cuda_device=0
 $(device_child):
-	$(call say,LD,$@)$(CC) -r -nostdlib -o $@ $^
+	$(call say,LD,$@)$(CC) -r -nostdlib $(absent) -o $@ $^
 $(BUILD)/grade/jail: $(wildcard checks/grade/child/jail*) $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(child_flags) $(if $(seccomp),-DTD_HAVE_LIBSECCOMP) -static -o $@ $(filter %.c,$^) $(if $(seccomp),-lseccomp)

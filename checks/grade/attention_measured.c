@@ -71,6 +71,7 @@ static td_status resident_of(td_grade_run *run, const td_grade_check *check, con
     if ((s = td_grade_start(run, check, &child, err)) == TD_OK) {
         s = td_attention_call(run, task, child, answer, result, err);
         *bytes = td_child_end(child)->resident_bytes;
+        if (answer->answered) td_grade_gone(result, c->name, *bytes);
         td_grade_let_go(run, child);
     }
     if (s) td_attention_free(answer);

@@ -27,7 +27,7 @@ static void list(char *names, const char *name) {
 }
 
 int td_grade_wanted(const td_grade_run *run, const td_grade_check *check, const char *case_name, int secret) {
-    if (secret && run->public_only) return 0;
+    if (secret == TD_CASE_SECRET && run->public_only) return 0;
     if (!(td_grade_limit(run, INFINITY) > 0)) return 0;
     if (!run->only_case) return 1;
     if (!td_check_is_named(run->only_case, check->name)) return 0;
@@ -37,6 +37,7 @@ int td_grade_wanted(const td_grade_run *run, const td_grade_check *check, const 
     return 0;
 }
 
+#define HASH_OF_NOTHING 0xCBF29CE484222325u
 /* FNV-1a, whose words need no length: the 0 that ends a name is part of it. */
 static uint64_t hashed(uint64_t hash, const char *text) {
     do hash = (hash ^ (unsigned char)*text) * 0x100000001B3u;
@@ -45,8 +46,9 @@ static uint64_t hashed(uint64_t hash, const char *text) {
 }
 
 uint64_t td_grade_seed(const td_grade_run *run, const td_grade_check *check, const char *case_name, int secret) {
-    uint64_t names = hashed(hashed(0xCBF29CE484222325u, check->name), case_name);
-    td_philox4 r = td_philox(secret ? run->secret : run->seed, names, secret != 0);
+    uint64_t names = hashed(hashed(HASH_OF_NOTHING, check->name), case_name);
+    const int from_secret = secret == TD_CASE_SECRET || (secret == TD_CASE_MEASURED && !run->public_only);
+    td_philox4 r = td_philox(from_secret ? run->secret : run->seed, names, (uint64_t)from_secret);
     return (uint64_t)r.x[0] << 32 | r.x[1];
 }
 
@@ -95,14 +97,15 @@ void td_grade_let_go(td_grade_run *run, td_child *child) {
 
 /* A case spoken of; 1 if its failure, of this kind, is the one that the check's message is about. */
 static int counts(td_grade_result *result, const char *case_name, td_graded failed_as) {
-    if (!result->cases || strcmp(result->counted, case_name) != 0) {
-        result->cases++;
-        result->counted_failed = 0;
-        snprintf(result->counted, sizeof result->counted, "%s", case_name);
-    }
+    enum { MOST = sizeof result->counted / sizeof result->counted[0] };
+    const uint64_t name = hashed(HASH_OF_NOTHING, case_name);
+    int i = 0;
+    while (i < result->cases && result->counted[i].name != name) i++;
+    if (i == MOST) i--; /* what is beyond counts with the last */
+    if (i == result->cases) result->counted[result->cases++].name = name;
     if (failed_as == TD_GRADED_PASS) return 0;
-    if (!result->counted_failed) result->failed_cases++;
-    result->counted_failed = 1;
+    result->failed_cases += !result->counted[i].failed;
+    result->counted[i].failed = 1;
     static const int weight[TD_GRADED_KINDS] = {
         [TD_GRADED_WRONG] = 1, [TD_GRADED_TIMED_OUT] = 2, [TD_GRADED_CRASHED] = 3, [TD_GRADED_HARNESS] = 4};
     if (weight[failed_as] <= weight[result->graded]) return 0;
@@ -131,6 +134,11 @@ void td_grade_wrong(td_grade_result *result, const char *case_name, const char *
     vsnprintf(result->message, sizeof result->message, format, args);
     va_end(args);
     spell_nan(result->message);
+}
+
+int td_grade_gone(td_grade_result *result, const char *case_name, size_t resident_bytes) {
+    if (!resident_bytes) td_grade_wrong(result, case_name, "it ended before its memory could be measured");
+    return !resident_bytes;
 }
 
 static const char *status_name(int32_t status) {

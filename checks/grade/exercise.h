@@ -33,8 +33,10 @@ typedef struct td_grade_result {
     double seconds, peer_seconds; /* medians, for a speed; 0: none */
     double ratio;                 /* the figure that the points are given for (peer ÷ submission); 0: none */
     char measure[48];             /* what ratio is of: "the reference's time ÷ yours" */
-    char counted[64];             /* of the helpers below: the case counted last, and whether it has failed */
-    int counted_failed;
+    struct {
+        uint64_t name; /* hashed */
+        int failed;
+    } counted[64]; /* of the helpers below: the cases counted, and whether they have failed */
 } td_grade_result;
 
 enum { TD_CASE_NAMES = 160 };
@@ -85,6 +87,9 @@ extern const td_exercise *const td_exercises[];
 extern const td_exercise td_exercise_1, td_exercise_2, td_exercise_3, td_exercise_4, td_exercise_5, td_exercise_6,
     td_exercise_7;
 
+/* What `secret` of a case may be. A measured one is always run, but drawn from the secret where secrets are graded:
+ * answers that are known beforehand cost neither time nor memory. */
+enum { TD_CASE_PUBLIC = 0, TD_CASE_SECRET, TD_CASE_MEASURED };
 /* Is this case to be run: CASE= names it, or nothing is named; it is not secret, or secrets are graded; and there is
  * time left. */
 int td_grade_wanted(const td_grade_run *run, const td_grade_check *check, const char *case_name, int secret);
@@ -101,7 +106,7 @@ td_limits td_grade_limits(const td_grade_run *run, int part);
  * printed. */
 td_status td_grade_start(td_grade_run *run, const td_grade_check *check, td_child **child, td_error *err);
 void td_grade_let_go(td_grade_run *run, td_child *child);
-/* The four that follow count cases (a case that is spoken of twice in a row, as O and LSE are, counts once): leave
+/* The five that follow count cases (a case that is spoken of twice, as O and LSE are, counts once): leave
  * `cases` and `failed_cases` to them. The message is of the first failed case of the worst kind. */
 /* A case was right, and there is no comparison to show for it. */
 void td_grade_right(td_grade_result *result, const char *case_name);
@@ -110,6 +115,8 @@ void td_grade_outcome(td_grade_result *result, const char *case_name, const td_s
 /* A case failed, in words. */
 void td_grade_wrong(td_grade_result *result, const char *case_name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* 1, and the case failed: the kernel told no memory of it, which it does only of a process that is still there. */
+int td_grade_gone(td_grade_result *result, const char *case_name, size_t resident_bytes);
 /* A case with a comparison, of the tensor called `name`: if it failed, says the worst element. */
 void td_grade_compared(td_grade_result *result, const char *case_name, const char *name, const td_comparison *c);
 

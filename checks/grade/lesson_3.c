@@ -141,14 +141,18 @@ CASES(blocks, of_O)
 CASES(lse, of_both)
 
 static td_status check_memory(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
-    static const td_attention_case small = {.name = "T 64", .problem = {1, 1, 1, 64, 64, 8, 0.35, LEFT, 64}};
-    static const td_attention_case large = {.name = "T 2048", .problem = {1, 1, 1, 2048, 2048, 8, 0.35, LEFT, 64}};
+    static const td_attention_case small = {
+        .name = "T 64", .problem = {1, 1, 1, 64, 64, 8, 0.35, LEFT, 64}, .secret = TD_CASE_MEASURED};
+    static const td_attention_case large = {
+        .name = "T 2048", .problem = {1, 1, 1, 2048, 2048, 8, 0.35, LEFT, 64}, .secret = TD_CASE_MEASURED};
     return td_attention_memory(run, check, &of_both, &small, &large, result, err);
 }
 
 static td_status check_speed(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
-    static const td_attention_case timed = {
-        .name = "T 512, d 64", .problem = {1, 2, 2, 512, 512, 64, 0.125, FULL, 64}, .apart = 8};
+    static const td_attention_case timed = {.name = "T 512, d 64",
+                                            .problem = {1, 2, 2, 512, 512, 64, 0.125, FULL, 64},
+                                            .secret = TD_CASE_MEASURED,
+                                            .apart = 8};
     return td_attention_speed(run, check, &of_both, &timed, 7, result, err);
 }
 

@@ -24,15 +24,17 @@ static td_status check_deterministic(td_grade_run *run, const td_grade_check *ch
 }
 
 static td_status check_memory(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
-    static const td_attention_case small = {.name = "T 64", .problem = {1, 1, 1, 64, 64, 8, 0.35, TD_MASK_NONE, 64}};
+    static const td_attention_case small = {
+        .name = "T 64", .problem = {1, 1, 1, 64, 64, 8, 0.35, TD_MASK_NONE, 64}, .secret = TD_CASE_MEASURED};
     static const td_attention_case large = {.name = "T 2048",
-                                            .problem = {1, 1, 1, 2048, 2048, 8, 0.35, TD_MASK_CAUSAL_TOP_LEFT, 64}};
+                                            .problem = {1, 1, 1, 2048, 2048, 8, 0.35, TD_MASK_CAUSAL_TOP_LEFT, 64},
+                                            .secret = TD_CASE_MEASURED};
     return td_attention_memory(run, check, &task, &small, &large, result, err);
 }
 
 static td_status check_speed(td_grade_run *run, const td_grade_check *check, td_grade_result *result, td_error *err) {
-    static const td_attention_case timed = {.name = "T 320, d 64",
-                                            .problem = {1, 2, 2, 320, 320, 64, 0.125, TD_MASK_NONE, 32}};
+    static const td_attention_case timed = {
+        .name = "T 320, d 64", .problem = {1, 2, 2, 320, 320, 64, 0.125, TD_MASK_NONE, 32}, .secret = TD_CASE_MEASURED};
     return td_attention_speed(run, check, &task, &timed, 5, result, err);
 }
 

@@ -78,7 +78,7 @@ static const td_drill_shape layers[] = {PLAIN(1024), PLAIN(256),  PLAIN(32),   P
                                         PLAIN(33),   PLAIN(34),   PLAIN(2048), PLAIN(35),   PLAIN(769), PLAIN(97),
                                         PLAIN(1026), PLAIN(36),   PLAIN(37),   PLAIN(2049), PLAIN(38),  PLAIN(770),
                                         PLAIN(98),   PLAIN(1027), PLAIN(39),   PLAIN(1536), END};
-const td_drill td_drills_overlap[] = {{"two steps on a link", 0, 4, 2, TD_DRILL_NORMAL, 8192, layers},
+const td_drill td_drills_overlap[] = {{"two steps on a link", TD_CASE_MEASURED, 4, 2, TD_DRILL_NORMAL, 8192, layers},
                                       {NULL, 0, 0, 0, TD_DRILL_EXACT, 0, NULL}};
 
 int td_drill_uses(const td_drill_data *d, int step, int rank, int i) {

@@ -44,11 +44,13 @@ const td_lot td_lots_many[] = {{"300 steps", 0, 2, 300, {0.01, 0.9, 0.99, 1e-2, 
                                {"300 steps, three ranks", 1, 3, 300, {0.02, 0.8, 0.95, 0.1, 0.05}, 1, pair},
                                NO_LOT};
 
-/* A million: full states are 8 MB. */
+/* A million: full states are 8 MB. Two steps: a state is read in the second. */
 static const td_lot_shape large[] = {{250003, 1}, {480001, 0}, {150000, 1}, {119996, 1}, END};
-const td_lot td_lots_memory[] = {{"a million on eight", 0, 8, 1, {0.01, 0.9, 0.99, 0.1, 0.1}, 1, large}, NO_LOT};
+const td_lot td_lots_memory[] = {{"a million on eight", TD_CASE_MEASURED, 8, 2, {0.01, 0.9, 0.99, 0.1, 0.1}, 1, large},
+                                 NO_LOT};
 static const td_lot_shape middle[] = {{20000, 1}, {4001, 0}, {17003, 1}, {1000, 0}, END};
-const td_lot td_lots_traffic[] = {{"42004 on four", 0, 4, 2, {0.01, 0.9, 0.99, 0.1, 0.1}, 1, middle}, NO_LOT};
+const td_lot td_lots_traffic[] = {{"42004 on four", TD_CASE_MEASURED, 4, 2, {0.01, 0.9, 0.99, 0.1, 0.1}, 1, middle},
+                                  NO_LOT};
 
 int td_lot_parameter(const td_lot_data *d, int64_t element) {
     int i = 0;
@@ -74,10 +76,15 @@ static void fill(td_lot_data *d, uint64_t seed) {
             }
 }
 
-/* After each of few steps; of many after the first, and some on the way. */
+/* After each of few steps; of many after the first, and some on the way; of many elements after the last. */
 static void choose_snaps(td_lot_data *d) {
+    enum { MANY_ELEMENTS = 100000 };
     static const int of_many[] = {1, 2, 3, 10, 100};
     const int steps = d->lot->steps;
+    if (d->first[d->n] > MANY_ELEMENTS) {
+        d->snap[d->snaps++] = steps;
+        return;
+    }
     for (int s = 1; s <= steps && steps <= TD_LOT_SNAPS; s++) d->snap[d->snaps++] = s;
     if (steps <= TD_LOT_SNAPS) return;
     for (int k = 0; k < 5 && of_many[k] < steps; k++) d->snap[d->snaps++] = of_many[k];

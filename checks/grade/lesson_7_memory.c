@@ -13,6 +13,7 @@ td_status td_lot_memory(td_grade_run *run, const td_grade_check *check, td_grade
     td_status status = td_lot_case(&crew, &data, &world, lot, &right, err);
     for (int r = 0; right && r < lot->ranks; r++) {
         const size_t had = td_child_end(crew.child[r])->resident_bytes;
+        right = !td_grade_gone(result, lot->name, had);
         if (had > most) most = had;
     }
     /* Of the reference solution's program: the submission's might have memory before it is called. */

@@ -114,17 +114,19 @@ static void look_at_memory(td_child *child) {
 /* Has it said something, or is it over? */
 static int settled(td_child *child) {
     if (child->fd < 0) return 1;
+    int heard = 0;
     td_child_drain(child);
     if (child->prints > TD_PRINTED_MOST)
         td_child_over(child, TD_CHILD_FLOODED, "it printed more than %d MiB", TD_PRINTED_MOST >> 20);
-    else if (td_child_hear_some(child))
-        return 1;
+    else
+        heard = td_child_hear_some(child);
     if (child->fd < 0) return 1;
+    /* Also where it has said something: one that asks without end has its time too. */
     if (td_now() >= child->deadline)
         td_child_over(child, TD_CHILD_TIMED_OUT, "it was not done after %.3g s", child->limit);
     else
         look_at_memory(child);
-    return child->fd < 0;
+    return heard || child->fd < 0;
 }
 
 static td_status next(td_child *const *children, int n, int *which, td_error *err) {

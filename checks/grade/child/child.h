@@ -23,7 +23,7 @@ void td_child_release(void);
 /* Which buffer does this address belong to, as one says it: "7 bytes behind the end of O". 0 if none is near. */
 int td_child_describe(const void *address, char *out, int size);
 /* The same of device memory; only in a child that has some (kernels.c). */
-int td_child_describe_device(const void *address, char *out, int size) __attribute__((weak));
+int td_child_describe_device(const void *address, char *out, int size);
 
 /* Ask the world, and wait for its answer: its status, and its bytes in `answer` (valid until the next ask). Whatever
  * goes wrong with the socket ends the child. */

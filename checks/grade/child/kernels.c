@@ -2,6 +2,7 @@
  * them, after a GPU's kernels they are looked at. */
 #include "kernels.h"
 #include "../../../gpu/emu/emu.h"
+#include "../../../gpu/launches.h"
 
 enum { STORAGES = 16, BAND = 256 };
 
@@ -15,7 +16,7 @@ typedef struct storage {
 static storage storages[STORAGES];
 static int used;
 
-/* One of them is linked. */
+/* One of them is linked; the other's device is then 0, which no submission can define anew. */
 #pragma weak td_cuda_device
 #pragma weak td_emulated_device
 #pragma weak td_emulated_hide
@@ -104,6 +105,13 @@ static td_status fetch(const td_device *device, const storage *s, td_error *err)
     return status;
 }
 
+/* Where there is something to compute; what is empty, or only filled, needs no kernel. */
+static int needs_kernels(void) {
+    for (int i = 0; i < used; i++)
+        if (storages[i].host && !storages[i].bytes) return 0;
+    return 1;
+}
+
 /* The function returned: wait for its kernels, see that they did nothing wrong and left inputs and what lies around the
  * storages alone, and fetch the outputs. */
 static td_status finish(const td_device *device, td_status returned, td_error *err) {
@@ -111,6 +119,8 @@ static td_status finish(const td_device *device, td_status returned, td_error *e
     td_status status = device->synchronize(&fault);
     if (status == TD_OK && td_emulated_fault) status = td_emulated_fault(&fault);
     if (status) return td_fail(err, status, "%s", fault.message);
+    if (returned == TD_OK && td_emulated_device && needs_kernels() && !td_launch_notes())
+        return td_fail(err, TD_WRONG, "no kernel was launched: all of it is to be computed on the device");
     for (int i = 0; i < used && returned == TD_OK; i++) returned = fetch(device, &storages[i], err);
     return returned;
 }
@@ -123,6 +133,7 @@ td_status td_child_serve(uint32_t what, td_wire_reader *request, td_wire_buffer 
     if (what >= FUNCTIONS || (what == COUNTED && !td_emulated_counting))
         return td_fail(err, TD_INTERNAL, "function %u is not there", what);
     if (td_emulated_counting) td_emulated_counting(what == COUNTED), td_emulated_counts_reset();
+    if (td_emulated_device) td_launch_log(1);
     td_status s = finish(device, td_child_kernels(device, request, err), err);
     for (int i = 0; i < used; i++) device->allocator.free(device->allocator.context, storages[i].device);
     used = 0;

@@ -45,15 +45,15 @@ static inline td_grade *graded_record(void) {
     strcpy(g->submission, "work/it's \x1b[31m\nhers");
     g->sandbox = &graded_open, g->seed = 7, g->secret = 8811, g->lessons = 1, g->complete = 1;
     l->exercise = &graded_exercise, l->rubric = graded_rubric(), l->done = 5;
-    l->result[0] = (td_grade_result){TD_GRADED_PASS, 1, 24, 0, "T16", "", 0.25, 0, 0, 0, "", "", 0};
-    l->result[1] = (td_grade_result){TD_GRADED_WRONG, 0, 12, 3, "T17 d46", "", INFINITY, 0, 0, 0, "", "", 0};
+    l->result[0] = (td_grade_result){TD_GRADED_PASS, 1, 24, 0, "T16", "", 0.25, 0, 0, 0, "", {{0, 0}}};
+    l->result[1] = (td_grade_result){TD_GRADED_WRONG, 0, 12, 3, "T17 d46", "", INFINITY, 0, 0, 0, "", {{0, 0}}};
     strcpy(l->result[1].message,
            "O[b 0,h 1,t 16,d 3]: got 0.5, want 0.25\n]]> <b>&\x1b[2J \xff\xc2\x9b \xef\xbf\xbf\t|");
-    l->result[2] = (td_grade_result){TD_GRADED_SKIPPED, 0, 0, 0, "", "no GPU # here", NAN, 0, 0, 0, "", "", 0};
+    l->result[2] = (td_grade_result){TD_GRADED_SKIPPED, 0, 0, 0, "", "no GPU # here", NAN, 0, 0, 0, "", {{0, 0}}};
     l->result[3] = (td_grade_result){
-        TD_GRADED_PARTIAL, 0.5, 3, 0, "", "", NAN, 2e-3, 1.25e-3, 0.625, "the reference's time ÷ yours", "", 0};
+        TD_GRADED_PARTIAL, 0.5, 3, 0, "", "", NAN, 2e-3, 1.25e-3, 0.625, "the reference's time ÷ yours", {{0, 0}}};
     l->result[4] =
-        (td_grade_result){TD_GRADED_NOT_RUN, 0, 0, 0, "", "only once kernels passes", NAN, 0, 0, 0, "", "", 0};
+        (td_grade_result){TD_GRADED_NOT_RUN, 0, 0, 0, "", "only once kernels passes", NAN, 0, 0, 0, "", {{0, 0}}};
     const double points[] = {30, 0, 0, 5, 0}, most[] = {30, 30, 0, 10, 10};
     memcpy(l->points, points, sizeof points), memcpy(l->most, most, sizeof most);
     l->seconds[1] = 0.5;

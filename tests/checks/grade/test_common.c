@@ -39,6 +39,17 @@ Test(grade_common, seeds_repeat_and_differ) {
     cr_expect_neq(a, td_grade_seed(&run, &checks[0], "T16", 0));
 }
 
+Test(grade_common, measured_cases_are_always_run_and_secret_where_there_are_secrets) {
+    run.seed = 1, run.secret = 2;
+    const uint64_t open = td_grade_seed(&run, &checks[0], "T16", TD_CASE_PUBLIC);
+    const uint64_t hidden = td_grade_seed(&run, &checks[0], "T16", TD_CASE_SECRET);
+    cr_expect(td_grade_wanted(&run, &checks[0], "T16", TD_CASE_MEASURED));
+    cr_expect_eq(td_grade_seed(&run, &checks[0], "T16", TD_CASE_MEASURED), hidden);
+    run.public_only = 1;
+    cr_expect(td_grade_wanted(&run, &checks[0], "T16", TD_CASE_MEASURED));
+    cr_expect_eq(td_grade_seed(&run, &checks[0], "T16", TD_CASE_MEASURED), open);
+}
+
 static td_grade_result fresh(void) {
     return (td_grade_result){.graded = TD_GRADED_PASS, .err_over_tol = NAN};
 }
@@ -108,6 +119,20 @@ Test(grade_common, outcomes_of_children_by_weight) {
     cr_expect(r.cases == 4 && r.failed_cases == 4);
     td_grade_right(&r, "e");
     cr_expect(r.cases == 5 && r.failed_cases == 4);
+    td_grade_right(&r, "a"); /* a case is one, whenever it is spoken of */
+    td_grade_wrong(&r, "b", "again");
+    cr_expect(r.cases == 5 && r.failed_cases == 4);
+    td_grade_wrong(&r, "e", "in the end");
+    cr_expect(r.cases == 5 && r.failed_cases == 5);
+}
+
+Test(grade_common, who_is_gone_has_no_memory_to_measure) {
+    td_grade_result r = fresh();
+    cr_expect_not(td_grade_gone(&r, "T64", 4096));
+    cr_expect(r.cases == 0 && r.graded == TD_GRADED_PASS);
+    cr_expect(td_grade_gone(&r, "T64", 0));
+    cr_expect_eq(r.graded, TD_GRADED_WRONG);
+    cr_expect_str_eq(r.message, "it ended before its memory could be measured");
 }
 
 Test(grade_common, notes_and_strange_statuses_are_told) {

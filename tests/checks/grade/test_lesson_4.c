@@ -15,7 +15,7 @@ static const struct {
     {3, "attend, block 0, thread 0: out of bounds: writes 4 bytes at O (2112 bytes) + 2112 (0 past its end)"},
     {4, "attend, block 0, thread 0: misaligned: reads 16 bytes at Q (2112 bytes) + 4"},
     {5, "attend, block 0, thread 0: unwritten: reads 4 bytes at O (2112 bytes) + 0, which nobody wrote"},
-    {6, "attend, block 1, thread 0: __syncthreads at line 40, but thread 2 "},
+    {6, "attend, block 1, thread 0: __syncthreads at line 41, but thread 2 "},
     {7, "a kernel wrote to Q, which is an input"},
     {8, "attend, block 0, thread 0: waits: 67108864 accesses with no barrier or warp operation"},
     {9, "attend, block 1, thread 0: race: its write at O (2112 bytes) + 0 and the write of block 0"},
@@ -24,6 +24,7 @@ static const struct {
     {12, "a read of Q by the host: it is in device memory, which only kernels may touch"},
     {13, "attend: limit: block (2048, 1, 1)"},
     {14, "attend, block 0, thread 1: race: its write at static shared memory"},
+    {15, "no kernel was launched"},
 };
 
 static void ask(const td_sandbox *sandbox, const td_program *program, int scale, const char *said) {
@@ -60,6 +61,23 @@ Test(grade_lesson_4, faults_in_words) {
     cr_assert_eq(program.outcome, TD_BUILT, "%s", program.messages);
     for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++)
         ask(&sandbox, &program, faults[k].scale, faults[k].said);
+    td_program_free(&program);
+    support_folder_remove(folder);
+}
+
+/* It would be asked before the child's own. */
+Test(grade_lesson_4, a_device_of_ones_own_is_not_linked) {
+    const td_part part = {"flash_forward.cu", "flash_forward"};
+    td_sandbox sandbox = probe_sandbox(TD_TIERS);
+    td_program program;
+    td_error err;
+    char folder[64];
+    support_folder(folder);
+    cr_assert_eq(
+        td_program_build(&program, &sandbox, &part, NULL, "tests/cheats/brings_its_own_device", folder, 0, &err), TD_OK,
+        "%s", err.message);
+    cr_expect_eq(program.outcome, TD_BUILD_FAILED);
+    cr_expect(strstr(program.messages, "multiple definition of `td_cuda_device'"), "%s", program.messages);
     td_program_free(&program);
     support_folder_remove(folder);
 }

@@ -22,6 +22,7 @@ static const ending endings[] = {
     {LOOPS, TD_CHILD_TIMED_OUT, "not done after 0.1 s", 1},
     {STOPS, TD_CHILD_TIMED_OUT, "not done after 0.1 s", 1},
     {SAYS_HALF, TD_CHILD_TIMED_OUT, "not done after 0.1 s", 1},
+    {ASKS_ON, TD_CHILD_TIMED_OUT, "not done after 0.1 s", 1},
     {PRINTS, TD_CHILD_FLOODED, "printed more than 4 MiB", 1},
     {GARBLES, TD_CHILD_GARBLED, "no message", 1},
     {CLAIMS_MUCH, TD_CHILD_GARBLED, "message of 1099511627776 bytes", 1},

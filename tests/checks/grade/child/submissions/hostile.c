@@ -119,6 +119,7 @@ td_status probe(uint32_t what, const td_tensor *x, const td_tensor *y, td_error 
     if (what == WRITES_NULL) *(volatile int *)(uintptr_t)zero = 1;
     if (what == DECLINES) return td_fail(err, TD_UNSUPPORTED, "not written yet");
     for (long i = 0; i < n; i++) out[i] = 2 * in[i];
+    while (what == ASKS_ON) td_child_ask(77, "question", 8, &answer, err);
     if (what != ASKS) return attempt(what, out, n);
     td_status status = td_child_ask(77, "question", 8, &answer, err);
     if (!status) memcpy(out, answer.at, 4);

@@ -36,7 +36,8 @@ enum {
     GOES_ON,
     FAKES_DONE,
     ASKS,
-    IS_PARALLEL
+    IS_PARALLEL,
+    ASKS_ON /* without end */
 };
 
 #endif

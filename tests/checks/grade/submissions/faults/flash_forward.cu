@@ -22,7 +22,8 @@ enum {
     HOST,
     COPY,
     LARGE,
-    IGNORED
+    IGNORED,
+    NO_KERNEL
 };
 
 __global__ void attend(forward x) {
@@ -68,6 +69,7 @@ td_status exercise_flash_forward(const td_attention_problem *problem, const td_t
         memcpy(host, Q->data, bytes);
         if (host[0] > 1e30f) return TD_OK;
     }
+    if (x.fault == NO_KERNEL) return TD_OK;
     if (x.fault == IGNORED) x.fault = RACE;
     dim3 grid((unsigned)((problem->B * problem->Hq * problem->Tq + 63) / 64));
     td_status s = TD_LAUNCH(err, attend, grid, dim3(x.fault == LARGE ? 2048 : 64), 0, stream, x);
