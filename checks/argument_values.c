@@ -136,3 +136,15 @@ td_status td_argument_mask(const td_arguments *arguments, const char *name, td_m
         }
     return bad(name, text, "one of none, causal-top-left (or causal), causal-bottom-right", err);
 }
+
+td_status td_argument_choice(const td_arguments *arguments, const char *name, const char *const *words, int *out,
+                             td_error *err) {
+    const char *text = td_argument_text(arguments, name);
+    char label[32], shown[48], legal[80] = "";
+    for (*out = 0; words[*out]; (*out)++) {
+        if (!strcmp(text, words[*out])) return TD_OK;
+        snprintf(legal + strlen(legal), sizeof legal - strlen(legal), "%s%s", *out ? ", " : "", words[*out]);
+    }
+    return td_fail(err, TD_BAD_PARAM, "%s=%s: must be one of %s", td_option_label(name, label, sizeof label),
+                   td_shown(text, shown, sizeof shown), legal);
+}

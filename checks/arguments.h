@@ -54,6 +54,9 @@ td_status td_argument_dtype(const td_arguments *arguments, const char *name, td_
 /* A comma list, each at most once: "f32,bf16". */
 td_status td_argument_dtypes(const td_arguments *arguments, const char *name, td_dtype out[TD_DTYPES], int *count,
                              td_error *err);
+/* One of `words`, which end with NULL; its number. */
+td_status td_argument_choice(const td_arguments *arguments, const char *name, const char *const *words, int *out,
+                             td_error *err);
 /* none | causal-top-left | causal-bottom-right; `causal` is short for causal-top-left. */
 td_status td_argument_mask(const td_arguments *arguments, const char *name, td_mask *out, td_error *err);
 

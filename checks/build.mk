@@ -9,7 +9,8 @@ comma := ,
 defines := $(addprefix -DTD_HAVE_,$(shell echo $(found) | tr a-z A-Z))
 ifneq ($(found),)
 found_cflags := $(shell $(PKG_CONFIG) --cflags $(found))
-found_libs := $(shell $(PKG_CONFIG) --libs $(found))
+# OpenBLAS is opened when it is asked for: linked, it would start its threads in every program of ours.
+found_libs := $(shell $(PKG_CONFIG) --libs $(filter-out openblas,$(found))) -ldl
 endif
 # MPI is build/tandem's alone: who loads the library, or runs the tests, may have another. Where pkg-config knows none,
 # the compiler wrapper that every MPI brings says what it would do.
@@ -124,6 +125,7 @@ endif
 # Contexts that take turns on one thread are not what the sanitizers expect; it is the emulator that judges kernels.
 $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard gpu/emu/*.c)): private flags := $(filter-out $(sanitize),$(flags))
 $(call object,$(with_mpi)): private flags += $(mpi_cflags)
+$(BUILD)/obj/checks/peers/openblas.o: private flags += -DTD_OPENBLAS='"$(shell $(PKG_CONFIG) --variable=libdir openblas 2>/dev/null)/libopenblas.so"'
 $(BUILD)/obj/checks/launch.o: private flags += $(if $(mpi_libs),-DTD_HAVE_MPI)
 # A record names the commit that it was made from.
 COMMIT ?= $(or $(shell git describe --always --dirty --abbrev=12 2>/dev/null),unknown)

@@ -6,7 +6,9 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 td_status td_file_failed(const char *path, const char *doing, int errno_value, td_error *err) {
@@ -145,6 +147,45 @@ td_status td_folder_probe(const char *path, td_error *err) {
             rmdir(part);
         }
     return status;
+}
+
+int td_path_within(const char *path, const char *folder) {
+    char there[PATH_MAX], inner[PATH_MAX], outer[PATH_MAX], *slash;
+    if (strlen(path) >= sizeof there || !realpath(folder, outer)) return 0;
+    strcpy(there, path);
+    while (!realpath(there, inner)) {
+        if (errno != ENOENT || !there[0]) return 0;
+        if (!(slash = strrchr(there, '/')))
+            strcpy(there, ".");
+        else
+            *(slash == there ? slash + 1 : slash) = '\0';
+    }
+    size_t n = strlen(outer);
+    return n == 1 || (strncmp(inner, outer, n) == 0 && (!inner[n] || inner[n] == '/'));
+}
+
+td_status td_folder_lock(const char *folder, int *lock, td_error *err) {
+    char path[PATH_MAX], shown[160];
+    *lock = -1;
+    if (snprintf(path, sizeof path, "%s/lock", folder) >= PATH_MAX)
+        return td_file_failed(folder, "cannot be used", ENAMETOOLONG, err);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) return td_file_failed(path, "cannot be written", errno, err);
+    /* what a killed run had just started holds it for a moment more */
+    const struct timespec moment = {0, 10 * 1000 * 1000};
+    for (int attempt = 0; attempt < 20 && *lock < 0; attempt++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            *lock = fd;
+        else if (errno == EWOULDBLOCK)
+            nanosleep(&moment, NULL);
+        else
+            break;
+    }
+    if (*lock >= 0) return TD_OK;
+    int reason = errno;
+    close(fd);
+    if (reason != EWOULDBLOCK) return td_file_failed(path, "cannot be locked", reason, err);
+    return td_fail(err, TD_IO, "OUT=%s: another grader is at work there", td_shown(folder, shown, sizeof shown));
 }
 
 td_status td_file_probe(const char *path, td_error *err) {

@@ -37,6 +37,12 @@ td_status td_folder_make_for(const char *option, const char *path, td_error *err
 /* Would td_folder_make succeed? Asked before long work; leaves nothing behind. */
 td_status td_folder_probe(const char *path, td_error *err);
 
+/* Is `path` the folder `folder`, or in it? Links are resolved; what of `path` is not there yet is taken as it is
+ * written. 0 if there is no such folder. */
+int td_path_within(const char *path, const char *folder);
+/* The folder for this process alone, until *lock is closed: the file `lock` in it stays. TD_IO if another holds it. */
+td_status td_folder_lock(const char *folder, int *lock, td_error *err);
+
 /* The full path of Tandem's own file `name` ("plots/style.gp"): looked for beside the executable, in the three folders
  * above it, and in the working folder. TD_IO if it is nowhere. */
 td_status td_resource_find(const char *name, char *path, int size, td_error *err);

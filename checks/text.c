@@ -14,7 +14,8 @@ static int character(const unsigned char *s) {
                                           : 0;
     for (int i = 1; i < n; i++)
         if ((s[i] & 0xC0) != 0x80) return 0;
-    return n;
+    /* longer than the same point needs: no reader of UTF-8 takes it */
+    return (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xF0 && s[1] < 0x90) ? 0 : n;
 }
 
 static int is_continuation(char c) {
@@ -29,6 +30,11 @@ static int is_control(const unsigned char *s, int n) {
     return point < 0xA0 || (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
            (point >= 0x2060 && point <= 0x206F) || point == 0x61C || point == 0xFEFF || (point & 0xFFFE) == 0xFFFE ||
            (point >= 0xD800 && point <= 0xDFFF) || point > 0x10FFFF;
+}
+
+int td_printable(const char *text) {
+    int n = character((const unsigned char *)text);
+    return n && !is_control((const unsigned char *)text, n) ? n : 0;
 }
 
 /* Copy `text` into `out` up to `end`, with every byte that is not printable replaced. */
@@ -85,19 +91,22 @@ int td_is_plain_word(const char *word) {
     return 1;
 }
 
-/* Inside single quotes a shell changes nothing; the quote itself is written '\''. Control characters would be lost to
- * the eye, and act on the terminal: $'' has escapes for them. */
+/* Inside single quotes a shell changes nothing; the quote itself is written '\''. What is no printable character would
+ * be lost to the eye, act on the terminal, or make a report what no reader takes: $'' has escapes for it. */
 void td_print_quoted(FILE *out, const char *word) {
     int escaped = 0;
-    for (const char *c = word; *c; c++) escaped |= (unsigned char)*c < 0x20 || *c == 0x7f;
+    for (const char *c = word; *c && !escaped; c += td_printable(c)) escaped = !td_printable(c);
     if (td_is_plain_word(word)) {
         fputs(word, out);
         return;
     }
     fputs(escaped ? "$'" : "'", out);
-    for (; *word; word++) {
-        if (escaped && ((unsigned char)*word < 0x20 || *word == 0x7f))
+    for (int n; *word; word += n) {
+        n = td_printable(word);
+        if (!n && (n = 1))
             fprintf(out, "\\%03o", (unsigned char)*word);
+        else if (n > 1)
+            fwrite(word, 1, (size_t)n, out);
         else if (escaped && (*word == '\'' || *word == '\\'))
             fprintf(out, "\\%c", *word);
         else if (*word == '\'')

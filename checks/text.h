@@ -8,12 +8,15 @@
  * size − 1 bytes; of a longer text the start and the end remain, "…" between them. size ≥ 16. Returns `out`. */
 char *td_shown(const char *text, char *out, int size);
 
+/* Bytes of the printable character that `text` begins with; 0 if it begins with none: a control, broken UTF-8. */
+int td_printable(const char *text);
+
 /* Text of several lines that nobody trusts, as a terminal may have it: what is no printable character (control bytes,
  * broken UTF-8, the controls of Unicode that turn text around) is written as \x1b; a new line begins with `indent`, a
  * tab becomes spaces. Ends without a newline; newlines at the end of `text` are left away. */
 void td_print_visible(FILE *out, const char *text, const char *indent);
 
-/* A word of a command line, quoted where a shell would change it: 'two words', or $'with \033' (bash). */
+/* A word of a command line, quoted where a shell would change it: 'two words', or $'with \033 or \377' (bash). */
 void td_print_quoted(FILE *out, const char *word);
 /* Would neither a shell nor make change it? */
 int td_is_plain_word(const char *word);

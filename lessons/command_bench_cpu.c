@@ -99,7 +99,7 @@ static void compare_workspace(td_record *record, const td_contender *fast, int64
 
 static void print_peer(td_record *record) {
     const char *core = td_openblas_core(), *forced = getenv("OPENBLAS_CORETYPE"), *policy = getenv("OMP_WAIT_POLICY");
-    printf("peer    OpenBLAS, kernels for %s%s\n", core ? core : "none: built without it",
+    printf("peer    OpenBLAS, kernels for %s%s\n", core ? core : "none: it is not to be had here",
            forced ? " (forced by OPENBLAS_CORETYPE: perhaps not its best)" : "");
     if (!policy || strcasecmp(policy, "passive"))
         printf("note    OMP_WAIT_POLICY is not passive: our waiting threads slow OpenBLAS; make bench-cpu sets it\n");

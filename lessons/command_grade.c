@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 static const td_option options[] = {
     {"submission", NULL, "a folder", "the exercise's files, or a folder lesson-N for each lesson"},
     {"lesson", "", "integer, 1 to 7; each lesson whose file is there if not given", "which exercise"},
-    {"out", "out/grade", "a folder", "for results.json (Gradescope's), junit.xml, results.tap, results.csv"},
+    {"out", "out/grade", "a folder, not within SUBMISSION",
+     "for results.json (Gradescope's), junit.xml, results.tap, results.csv; one grading at a time"},
     {"seed", "1", "integer, 0 or more", "of the public cases"},
     {"secret", "", "integer, 0 or more; drawn anew if not given",
      "of the secret cases; reports show one that is drawn, for replays, and never one that is given"},
@@ -31,7 +33,8 @@ static const td_option options[] = {
 
 static const char summary[] =
     "Compiles a submission against the public headers, runs it in a sandbox, holds what it returns against the "
-    "double-precision reference, and gives points by the rubric. Reports are written after every check. Exit status: 0 "
+    "double-precision reference, and gives points by the rubric. Reports are written after every check; older ones are "
+    "removed first. Exit status: 0 "
     "all correct, 1 a wrong answer, 2 a bad parameter, 3 no memory, no file, or nothing that could be run here, 4 a "
     "fault of the grader, 5 the submission cannot be compiled, 6 it crashed, 7 it took too long; of several, the first "
     "of 4, 5, 6, 7, 1.";
@@ -40,25 +43,23 @@ typedef struct grade_request {
     td_grade_options options;
     td_sandbox sandbox;
     const char *out;
+    int lock; /* of `out` */
     td_progress progress;
     int shown, told;
 } grade_request;
 
-static td_status choice(const td_arguments *arguments, const char *name, const char *const *words, int *out,
-                        td_error *err) {
-    const char *text = td_argument_text(arguments, name);
-    char label[32], shown[48], legal[80] = "";
-    for (*out = 0; words[*out]; (*out)++) {
-        if (!strcmp(text, words[*out])) return TD_OK;
-        snprintf(legal + strlen(legal), sizeof legal - strlen(legal), "%s%s", *out ? ", " : "", words[*out]);
-    }
-    return td_fail(err, TD_BAD_PARAM, "%s=%s: must be one of %s", td_option_label(name, label, sizeof label),
-                   td_shown(text, shown, sizeof shown), legal);
-}
+static const struct {
+    const char *name;
+    td_status (*write)(const td_grade *grade, const char *path, td_error *err);
+} reports[] = {{"results.json", td_report_json},
+               {"junit.xml", td_report_junit},
+               {"results.tap", td_report_tap},
+               {"results.csv", td_report_csv}};
+enum { REPORTS = sizeof reports / sizeof *reports };
 
 static td_status read_gpu(const td_arguments *arguments, int *gpu, td_error *err) {
     static const char *const words[] = {"no", "yes", "auto", NULL};
-    td_status s = choice(arguments, "gpu", words, gpu, err);
+    td_status s = td_argument_choice(arguments, "gpu", words, gpu, err);
     if (s != TD_OK || !*gpu) return s;
     td_error none = {TD_OK, ""};
     int here = td_cuda_device(&none) != NULL;
@@ -92,28 +93,40 @@ static td_status read_request(const td_arguments *arguments, grade_request *r, t
     if (td_argument_text(arguments, "lesson")[0]) s = td_argument_int(arguments, "lesson", 1, 7, &lesson, err);
     o->lesson = (int)lesson;
     if (s != TD_OK || (s = read_seeds(arguments, o, err)) ||
-        (s = choice(arguments, "public", yes, &o->public_only, err)) ||
-        (s = choice(arguments, "tier", tiers, &tier, err)) ||
+        (s = td_argument_choice(arguments, "public", yes, &o->public_only, err)) ||
+        (s = td_argument_choice(arguments, "tier", tiers, &tier, err)) ||
         (s = td_argument_real(arguments, "seconds", 1e-3, 1e6, &o->seconds, err)))
         return s;
     if (td_argument_text(arguments, "case")[0]) o->only_case = td_argument_text(arguments, "case");
     if (td_argument_text(arguments, "rubric")[0]) o->rubric = td_argument_text(arguments, "rubric");
+    if ((s = td_sandbox_find(&r->sandbox, (td_tier)tier, err))) return s;
+    return read_gpu(arguments, &o->gpu, err);
+}
+
+/* The folder of the reports, for this grading alone, before anything else is looked at: from here on nothing in it can
+ * be taken for what this grading came to. */
+static td_status open_out(const td_arguments *arguments, grade_request *r, td_error *err) {
+    char path[PATH_MAX], shown[160];
     r->out = td_argument_text(arguments, "out");
-    if ((s = read_gpu(arguments, &o->gpu, err)) || (s = td_sandbox_find(&r->sandbox, (td_tier)tier, err))) return s;
-    return td_folder_make_for("OUT", r->out, err);
+    if (td_path_within(r->out, td_argument_text(arguments, "submission")))
+        return td_fail(err, TD_BAD_PARAM, "OUT=%s: must not lie within SUBMISSION, which is only read",
+                       td_shown(r->out, shown, sizeof shown));
+    td_status s = td_folder_make_for("OUT", r->out, err);
+    if (s == TD_OK) s = td_folder_lock(r->out, &r->lock, err);
+    for (int i = 0; s == TD_OK && i < REPORTS; i++) {
+        if (snprintf(path, sizeof path, "%s/%s", r->out, reports[i].name) >= PATH_MAX)
+            errno = ENAMETOOLONG;
+        else if (unlink(path) == 0 || errno == ENOENT)
+            continue;
+        s = td_file_failed(path, "cannot be removed", errno, err);
+    }
+    return s;
 }
 
 /* Each report whole or not at all; the first that cannot be written stops the grading. */
 static td_status write_reports(const grade_request *r, const td_grade *grade, td_error *err) {
-    static const struct {
-        const char *name;
-        td_status (*write)(const td_grade *grade, const char *path, td_error *err);
-    } reports[] = {{"results.json", td_report_json},
-                   {"junit.xml", td_report_junit},
-                   {"results.tap", td_report_tap},
-                   {"results.csv", td_report_csv}};
     char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+    for (int i = 0; i < REPORTS; i++) {
         snprintf(path, sizeof path, "%s/%s", r->out, reports[i].name);
         td_status s = reports[i].write(grade, path, err);
         if (s == TD_UNSUPPORTED && !r->told) fprintf(stderr, "tandem grade: %s\n", err->message);
@@ -158,12 +171,14 @@ int td_command_grade(int argc, char **argv) {
         td_arguments_help(&arguments, summary);
         return TD_EXIT_OK;
     }
-    grade_request request = {.out = ""};
+    grade_request request = {.out = "", .lock = -1};
     td_grade *grade = NULL;
     request.options.progress = progress, request.options.context = &request;
+    if (s == TD_OK) s = open_out(&arguments, &request, &err);
     if (s == TD_OK) s = read_request(&arguments, &request, &err);
     if (s == TD_OK) s = td_grade_submission(&grade, &request.options, &request.sandbox, &err);
     td_progress_end(&request.progress);
+    if (request.lock >= 0) close(request.lock);
     if (s != TD_OK) return td_exit_with("grade", &err);
     td_report_print(grade, stdout);
     char shown[160];

@@ -45,14 +45,19 @@ static td_status read_rubric(const char *path, int lesson, td_error *err) {
 
 static td_status read_options(const td_arguments *arguments, td_class_options *o, char grader[PATH_MAX],
                               td_error *err) {
+    static const char *const tiers[] = {"bubblewrap", "uid", "none", "best", NULL};
     int64_t lesson = 0, jobs, ignored, cores = sysconf(_SC_NPROCESSORS_ONLN);
     double seconds;
+    int tier;
+    td_sandbox sandbox;
     td_status status = td_argument_int_or(arguments, "lesson", 1, td_work_lessons(), 0, &lesson, err);
     if (status == TD_OK) status = td_argument_int_or(arguments, "jobs", 1, 1024, cores < 1 ? 1 : cores, &jobs, err);
     if (status == TD_OK) status = td_argument_int(arguments, "seed", 0, INT64_MAX, &ignored, err);
     if (status == TD_OK) status = td_argument_int_or(arguments, "secret", 0, INT64_MAX, 0, &ignored, err);
     if (status == TD_OK) status = td_argument_real(arguments, "seconds", 1e-3, 1e6, &seconds, err);
     if (status == TD_OK) status = read_rubric(td_argument_text(arguments, "rubric"), (int)lesson, err);
+    if (status == TD_OK) status = td_argument_choice(arguments, "tier", tiers, &tier, err);
+    if (status == TD_OK) status = td_sandbox_find(&sandbox, (td_tier)tier, err); /* as each grader will */
     if (status) return status;
     ssize_t n = readlink("/proc/self/exe", grader, PATH_MAX - 1);
     if (n <= 0) return td_fail(err, TD_IO, "this program's own path cannot be read");

@@ -55,11 +55,15 @@ td_status td_build_copy(const char *from, const char *to, size_t most, td_error 
     struct stat st;
     snprintf(copy, sizeof copy, "%s", from);
     const char *name = basename(copy);
-    int in = open(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (in < 0 && errno == ELOOP) return td_fail(err, TD_BAD_PARAM, "%s is a symbolic link: hand in the file", name);
-    if (in < 0) return td_file_failed(name, "cannot be read", errno, err);
-    if (fstat(in, &st) != 0 || !S_ISREG(st.st_mode) || (most && (uint64_t)st.st_size > most)) {
-        close(in);
+    if (lstat(from, &st) != 0) return td_file_failed(name, "cannot be read", errno, err);
+    if (S_ISLNK(st.st_mode)) return td_fail(err, TD_BAD_PARAM, "%s is a symbolic link: hand in the file", name);
+    int regular = S_ISREG(st.st_mode); /* a socket could not even be opened */
+    int in = regular ? open(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (in < 0 && regular && errno == EACCES)
+        return td_fail(err, TD_BAD_PARAM, "%s cannot be read: %s", name, strerror(errno));
+    if (in < 0 && regular) return td_file_failed(name, "cannot be read", errno, err);
+    if (!regular || fstat(in, &st) != 0 || !S_ISREG(st.st_mode) || (most && (uint64_t)st.st_size > most)) {
+        if (in >= 0) close(in);
         return most && S_ISREG(st.st_mode) ? td_fail(err, TD_BAD_PARAM, "%s has more than %zu bytes", name, most)
                                            : td_fail(err, TD_BAD_PARAM, "%s is not a regular file", name);
     }
@@ -144,6 +148,7 @@ td_status td_build_sources(const td_part *part, const char *const *others, const
     struct dirent *entry;
     int files = 0;
     DIR *dir = opendir(submission);
+    if (!dir && errno == EACCES) return td_fail(err, TD_BAD_PARAM, "the folder cannot be read: %s", strerror(errno));
     if (!dir) return td_file_failed(submission, "cannot be read", errno, err);
     while (!status && (entry = readdir(dir))) {
         char from[PATH_MAX], to[PATH_MAX];

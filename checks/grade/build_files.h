@@ -18,7 +18,8 @@ void td_words_add(td_words *words, const char *format, ...) __attribute__((forma
 /* The words of the line `key` of $(BUILD)/grade/flags, each put behind `prefix`. */
 td_status td_words_of_build(td_words *words, const char *key, const char *prefix, td_error *err);
 
-/* A copy that everybody may read. What is no regular file is refused; `most`: bytes, 0 for any number. */
+/* A copy that everybody may read. What is no regular file, or may not be read, is refused: TD_BAD_PARAM. `most`: bytes,
+ * 0 for any number. */
 td_status td_build_copy(const char *from, const char *to, size_t most, td_error *err);
 /* The headers (.h, .cuh) of Tandem's folder `name` and those below it, to a folder of its last name in `folder`. */
 td_status td_build_headers(const char *name, const char *folder, td_error *err);

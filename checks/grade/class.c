@@ -7,10 +7,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Beside the submissions' folders; a submission of such a name has no place. */
@@ -19,12 +17,12 @@ static const char *const own_names[] = {"secret",    "lock",         "class.csv"
 
 char *td_class_name(const char *name) {
     char *shown = malloc(4 * strlen(name) + 1), *to = shown;
-    for (; shown && *name; name++) {
-        unsigned char c = (unsigned char)*name;
-        if (c < 0x20 || c == 0x7f || c == '\\')
-            to += sprintf(to, "\\x%02x", c);
+    for (int n; shown && *name; name += n) {
+        n = td_printable(name);
+        if ((!n && (n = 1)) || *name == '\\')
+            to += sprintf(to, "\\x%02x", (unsigned char)*name);
         else
-            *to++ = (char)c;
+            to = mempcpy(to, name, (size_t)n);
     }
     if (shown) *to = '\0';
     return shown;
@@ -50,41 +48,13 @@ static td_status no_folder(const char *submissions, td_error *err) {
 }
 
 /* One inside the other: reports would be submissions, or a submission a report. */
-static td_status lie_apart(const td_class_options *o, td_error *err) {
-    char one[PATH_MAX], other[PATH_MAX], shown[160];
-    if (!realpath(o->submissions, one)) return no_folder(o->submissions, err);
-    if (!realpath(o->out, other)) return td_file_failed(o->out, "cannot be used", errno, err);
-    size_t n = strlen(one), m = strlen(other), common = n < m ? n : m;
-    const char *longer = n < m ? other : one;
-    if (strncmp(one, other, common) != 0 || (longer[common] && longer[common] != '/')) return TD_OK;
-    return td_fail(err, TD_BAD_PARAM, "OUT=%s: must lie neither within SUBMISSIONS nor around it",
-                   td_shown(o->out, shown, sizeof shown));
-}
-
 static td_status make_out(const td_class_options *o, td_error *err) {
-    int was_there = access(o->out, F_OK) == 0;
-    td_status status = td_folder_make_for("OUT", o->out, err);
-    if (status == TD_OK) status = lie_apart(o, err);
-    if (status && !was_there) rmdir(o->out);
-    return status;
-}
-
-static td_status take_lock(td_class *class, td_error *err) {
-    char path[PATH_MAX], shown[160];
-    td_status status = join(class->options->out, "lock", path, err);
-    if (status) return status;
-    class->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (class->lock < 0) return td_file_failed(path, "cannot be written", errno, err);
-    /* what a killed run had just started holds it for a moment more */
-    const struct timespec moment = {0, 10 * 1000 * 1000};
-    for (int attempt = 0; attempt < 20; attempt++) {
-        if (flock(class->lock, LOCK_EX | LOCK_NB) == 0) return TD_OK;
-        if (errno != EWOULDBLOCK) break;
-        nanosleep(&moment, NULL);
-    }
-    if (errno != EWOULDBLOCK) return td_file_failed(path, "cannot be locked", errno, err);
-    return td_fail(err, TD_IO, "%s: another grader is at work there",
-                   td_shown(class->options->out, shown, sizeof shown));
+    char shown[160];
+    if (access(o->submissions, R_OK | X_OK) != 0) return no_folder(o->submissions, err);
+    if (td_path_within(o->out, o->submissions) || td_path_within(o->submissions, o->out))
+        return td_fail(err, TD_BAD_PARAM, "OUT=%s: must lie neither within SUBMISSIONS nor around it",
+                       td_shown(o->out, shown, sizeof shown));
+    return td_folder_make_for("OUT", o->out, err);
 }
 
 static td_status make_secret(const char *path, uint64_t *secret, td_error *err) {
@@ -103,7 +73,7 @@ static td_status make_secret(const char *path, uint64_t *secret, td_error *err) 
 
 static td_status find_secret(td_class *class, td_error *err) {
     char path[PATH_MAX], shown[160];
-    unsigned long long secret = 0;
+    char digits[24] = "", more;
     if (class->options->secret && class->options->secret[0]) {
         class->secret = strtoull(class->options->secret, NULL, 10);
         return TD_OK;
@@ -113,11 +83,11 @@ static td_status find_secret(td_class *class, td_error *err) {
     FILE *in = fopen(path, "re");
     if (!in && errno == ENOENT) return make_secret(path, &class->secret, err);
     if (!in) return td_file_failed(path, "cannot be read", errno, err);
-    int whole = fscanf(in, "%19llu", &secret) == 1;
+    int whole = fscanf(in, "%20[0-9] %c", digits, &more) == 1;
     fclose(in);
-    class->secret = secret;
-    if (whole) return TD_OK;
-    return td_fail(err, TD_BAD_PARAM, "%s: must hold an integer, 0 or more; without that file a new secret is made",
+    class->secret = strtoull(digits, NULL, 10);
+    if (whole && class->secret <= INT64_MAX) return TD_OK; /* as SECRET= of each grader takes it */
+    return td_fail(err, TD_BAD_PARAM, "%s: must hold an integer, 0 to 2^63 - 1; without that file a new secret is made",
                    td_shown(path, shown, sizeof shown));
 }
 
@@ -175,7 +145,7 @@ static td_status look(td_class *class, td_class_member *member, uint64_t rules, 
 td_status td_class_open(td_class *class, const td_class_options *options, td_error *err) {
     *class = (td_class){.options = options, .lock = -1};
     td_status status = make_out(options, err);
-    if (status || (status = take_lock(class, err)) || (status = find_secret(class, err)) ||
+    if (status || (status = td_folder_lock(options->out, &class->lock, err)) || (status = find_secret(class, err)) ||
         (status = find_members(class, err)))
         return status;
     uint64_t rules = td_class_rules(options, class->secret);

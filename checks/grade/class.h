@@ -58,7 +58,8 @@ void td_class_free(td_class *class);
 /* out/name/file. */
 td_status td_class_path(const td_class *class, const td_class_member *member, const char *file, char path[PATH_MAX],
                         td_error *err);
-/* A name on one line, still another for each: control bytes as \xNN. The caller frees it; NULL: no memory. */
+/* A name on one line, still another for each: what is no printable character as \xNN. The caller frees it; NULL: no
+ * memory. */
 char *td_class_name(const char *name);
 /* What a result depends on: the rules (options, secret, rubrics, this program's commit), then the submission's files.
  */

@@ -62,6 +62,7 @@ static void mix_text(uint64_t *key, const char *text) {
 uint64_t td_class_rules(const td_class_options *o, uint64_t secret) {
     uint64_t key = 0;
     mix(&key, &o->lesson, sizeof o->lesson);
+    mix_text(&key, o->tier);
     mix(&key, &secret, sizeof secret);
     mix_text(&key, o->seed), mix_text(&key, o->seconds);
     if (o->rubric && o->rubric[0]) mix_file(&key, o->rubric);

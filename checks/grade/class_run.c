@@ -49,7 +49,10 @@ static void become_grader(const td_class *class, const td_class_member *member, 
     for (int i = 0, n = 5; i < 5; i++)
         if (more[i]) argv[n++] = more[i];
     execv(o->grader, argv);
-    dprintf(STDERR_FILENO, "%s: %s\n", o->grader, strerror(errno));
+    dprintf(STDERR_FILENO,
+            "%s: %s\nThe grader could not be started. If it was built anew meanwhile, that is why: start grade-class "
+            "again, what is graded stays.\n",
+            o->grader, strerror(errno));
     _exit(127);
 }
 

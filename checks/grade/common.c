@@ -158,8 +158,8 @@ void td_grade_outcome(td_grade_result *result, const char *case_name, const td_s
         char message[sizeof said->done.message + 1]; /* which need not end */
         snprintf(message, sizeof message, "%.*s", (int)sizeof said->done.message, said->done.message);
         td_shown(message, shown, sizeof shown);
-        td_grade_wrong(result, case_name, "the function returned %s%s%s", status_name(said->done.status),
-                       shown[0] ? ": " : ", without a message", shown);
+        td_grade_wrong(result, case_name, shown[0] ? "the function returned %s: \"%s\"" : "the function returned %s%s",
+                       status_name(said->done.status), shown[0] ? shown : ", without a message");
     } else if (said->done.notes & TD_NOTE_INPUT_CHANGED)
         td_grade_wrong(result, case_name, "an input was changed: inputs are only to be read");
     else if (said->done.notes & TD_NOTE_ROUNDING)

@@ -62,6 +62,16 @@ static int landlock(void) {
 #endif
 }
 
+/* Below it no child could be given its own limit; and threads of ours would end the grader, one knows not how. */
+static td_status room(td_error *err) {
+    struct rlimit limit;
+    const size_t most = td_limits_of_child().address_bytes;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= most) return TD_OK;
+    return td_fail(err, TD_NO_MEMORY,
+                   "address space is limited to %llu MiB (ulimit -v): a grader needs %zu, or no limit",
+                   (unsigned long long)limit.rlim_cur >> 20, most >> 20);
+}
+
 td_status td_sandbox_find(td_sandbox *out, td_tier wanted, td_error *err) {
     td_error first = {TD_OK, ""}, why;
     td_status status;
@@ -69,8 +79,8 @@ td_status td_sandbox_find(td_sandbox *out, td_tier wanted, td_error *err) {
 #ifdef TD_HAVE_LIBSECCOMP
     out->filtered = 1;
 #endif
-    status = td_resource_find("grade/jail", out->jail, sizeof out->jail, err);
-    if (status) return status;
+    if ((status = room(err)) || (status = td_resource_find("grade/jail", out->jail, sizeof out->jail, err)))
+        return status;
     for (int tier = 0; tier < TD_TIERS; tier++) {
         if (wanted != TD_TIERS && tier != (int)wanted) continue;
         out->tier = (td_tier)tier;

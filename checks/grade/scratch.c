@@ -6,17 +6,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char prefix[] = "tandem-grade-";
 
-static const char *temporary(void) {
-    const char *folder = getenv("TMPDIR");
-    return folder && folder[0] ? folder : "/tmp";
+/* Its full path: a compiler and a child work in folders of their own. */
+static td_status temporary(char folder[PATH_MAX], td_error *err) {
+    const char *given = getenv("TMPDIR");
+    if (!given || !given[0]) given = "/tmp";
+    return realpath(given, folder) ? TD_OK : td_file_failed(given, "cannot hold a private folder", errno, err);
 }
 
 static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *walk) {
@@ -55,9 +60,40 @@ static void remove_left_over(const char *folder) {
     if (dir) closedir(dir);
 }
 
+/* Never returns. What the grader started may write there until it has died as well. */
+static void watch(const td_scratch *scratch, int alive) {
+    enum { DESCRIPTORS = 1024, ATTEMPTS = 100 };
+    const struct timespec moment = {0, 20 * 1000 * 1000};
+    sigset_t all;
+    char byte;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL); /* a signal to the grader's whole group is not meant for us */
+    setsid();
+    for (int fd = 0; fd < DESCRIPTORS; fd++)
+        if (fd != alive && fd != scratch->lock) close(fd);
+    while (read(alive, &byte, 1) < 0 && errno == EINTR) continue;
+    for (int i = 0; i < ATTEMPTS && access(scratch->path, F_OK) == 0; i++) {
+        if (i) nanosleep(&moment, NULL);
+        remove_tree(scratch->path);
+    }
+    _exit(0);
+}
+
+/* Without a watcher the folder of a grader that dies remains until the next grading. */
+static void start_watcher(td_scratch *scratch) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
+    scratch->watcher = fork();
+    if (scratch->watcher == 0) watch(scratch, ends[0]);
+    close(ends[0]);
+    scratch->alive = ends[1];
+}
+
 td_status td_scratch_make(td_scratch *out, td_error *err) {
-    const char *folder = temporary();
-    *out = (td_scratch){.lock = -1};
+    char folder[PATH_MAX];
+    *out = (td_scratch){.lock = -1, .watcher = -1, .alive = -1};
+    td_status status = temporary(folder, err);
+    if (status) return status;
     remove_left_over(folder);
     /* between its making and its lock, another grader may take a folder for left over */
     for (int attempt = 0; attempt < 8 && out->lock < 0; attempt++) {
@@ -66,12 +102,16 @@ td_status td_scratch_make(td_scratch *out, td_error *err) {
         if (!mkdtemp(out->path)) return td_file_failed(out->path, "cannot be made", errno, err);
         out->lock = lock(out->path);
     }
-    return out->lock >= 0 ? TD_OK : td_file_failed(out->path, "cannot be locked", EBUSY, err);
+    if (out->lock < 0) return td_file_failed(out->path, "cannot be locked", EBUSY, err);
+    start_watcher(out);
+    return TD_OK;
 }
 
 void td_scratch_remove(td_scratch *scratch) {
     if (scratch->lock < 0) return;
     remove_tree(scratch->path);
+    if (scratch->alive >= 0) close(scratch->alive);
+    while (scratch->watcher > 0 && waitpid(scratch->watcher, NULL, 0) < 0 && errno == EINTR) continue;
     close(scratch->lock);
     scratch->lock = -1;
 }

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-/* One line of plain characters, whatever it was. */
+enum { SHOWN = 200 }; /* characters of what a child says of its end */
+
+/* One line of plain characters that can stand in quotes, whatever it was. */
 static void plain(char *text, size_t most) {
     for (size_t i = 0; i < most && text[i]; i++)
-        if (text[i] < ' ' || text[i] > '~') text[i] = text[i] < 0 ? '?' : ' ';
+        if (text[i] < ' ' || text[i] > '~' || text[i] == '"') text[i] = text[i] == '"' ? '\'' : text[i] < 0 ? '?' : ' ';
 }
 
 static int legal_head(td_child *child) {
@@ -44,7 +46,9 @@ static int complete(td_child *child) {
     int full = room && td_sandbox_address(&child->process) > room - room / 8;
     child->body[child->head.bytes] = '\0';
     plain(child->body, child->head.bytes);
-    td_child_over(child, full ? TD_CHILD_MEMORY : TD_CHILD_CRASHED, "%s", child->body);
+    /* in quotes: a submission may have said it as well, and say what it likes */
+    td_child_over(child, full ? TD_CHILD_MEMORY : TD_CHILD_CRASHED, "its program says: \"%.*s%s\"", SHOWN, child->body,
+                  strlen(child->body) > SHOWN ? "..." : "");
     return 0;
 }
 

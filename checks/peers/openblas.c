@@ -5,11 +5,46 @@
 
 #ifdef TD_HAVE_OPENBLAS
 #include <cblas.h>
+#include <dlfcn.h>
 #include <omp.h>
+#include <pthread.h>
+#include <string.h>
+
+/* Opened when it is first asked for: it starts its threads as it is loaded, and a fork waits for them, for ever where
+ * they found no memory. */
+static struct {
+    __typeof__(openblas_set_num_threads) *set_threads;
+    __typeof__(openblas_get_corename) *core;
+    __typeof__(cblas_sgemm) *sgemm;
+    __typeof__(cblas_dgemm) *dgemm;
+    char why[200]; /* it cannot be used; "": it can */
+} blas;
+
+static void find(void *library, const char *name, void *function) {
+    void *found = library ? dlsym(library, name) : NULL;
+    if (!found && !blas.why[0]) snprintf(blas.why, sizeof blas.why, "OpenBLAS cannot be opened: %.150s", dlerror());
+    memcpy(function, &found, sizeof found);
+}
+
+static void open_library(void) {
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (!library) library = dlopen(TD_OPENBLAS, RTLD_NOW | RTLD_LOCAL);
+    find(library, "openblas_set_num_threads", &blas.set_threads);
+    find(library, "openblas_get_corename", &blas.core);
+    find(library, "cblas_sgemm", &blas.sgemm);
+    find(library, "cblas_dgemm", &blas.dgemm);
+}
+
+static int is_there(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_library);
+    return !blas.why[0];
+}
 
 static td_status supports(const td_problem *problem, td_error *why) {
     const td_matrix_problem *p = &problem->matrix;
     int64_t most = p->M > p->N ? p->M : p->N;
+    if (!is_there()) return td_fail(why, TD_UNSUPPORTED, "%s", blas.why);
     if (p->K > most) most = p->K;
     if (most <= INT_MAX) return TD_OK;
     return td_fail(why, TD_UNSUPPORTED, "size %lld: OpenBLAS counts rows and columns in 32 bits", (long long)most);
@@ -32,21 +67,22 @@ static td_status multiply(const td_problem *problem, const td_tensor *t, td_dtyp
     const td_matrix_problem *p = &problem->matrix;
     blasint M = (blasint)p->M, N = (blasint)p->N, K = (blasint)p->K, lda, ldb, ldc;
     td_status s;
+    if (!is_there()) return td_fail(err, TD_UNSUPPORTED, "%s", blas.why);
     if ((s = rows(&t[TD_A], "A", dtype, &lda, err)) || (s = rows(&t[TD_B], "B", dtype, &ldb, err)) ||
         (s = rows(&t[TD_C], "C", dtype, &ldc, err)))
         return s;
-    openblas_set_num_threads(omp_get_max_threads());
+    blas.set_threads(omp_get_max_threads());
     if (dtype == TD_F32)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, K, 1, t[TD_A].data, lda, t[TD_B].data, ldb, 0,
-                    t[TD_C].data, ldc);
+        blas.sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, K, 1, t[TD_A].data, lda, t[TD_B].data, ldb, 0,
+                   t[TD_C].data, ldc);
     else
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, K, 1, t[TD_A].data, lda, t[TD_B].data, ldb, 0,
-                    t[TD_C].data, ldc);
+        blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, K, 1, t[TD_A].data, lda, t[TD_B].data, ldb, 0,
+                   t[TD_C].data, ldc);
     return TD_OK;
 }
 
 const char *td_openblas_core(void) {
-    return openblas_get_corename();
+    return is_there() ? blas.core() : NULL;
 }
 #else
 const char *td_openblas_core(void) {

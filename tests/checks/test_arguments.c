@@ -155,3 +155,13 @@ Test(arguments, replay_repeats_the_run) {
     td_arguments_replay(&arguments, line, 24);
     cr_assert_lt(strlen(line), 24);
 }
+
+Test(arguments, one_of_some_words) {
+    static const char *const words[] = {"no", "yes", NULL};
+    int which;
+    cr_assert_eq(PARSE("Q=yes"), TD_OK);
+    cr_expect(td_argument_choice(&arguments, "q", words, &which, &error) == TD_OK && which == 1);
+    cr_assert_eq(PARSE("Q=ye"), TD_OK);
+    cr_expect_eq(td_argument_choice(&arguments, "q", words, &which, &error), TD_BAD_PARAM);
+    cr_expect_str_eq(error.message, "Q=ye: must be one of no, yes");
+}

@@ -93,3 +93,34 @@ Test(file, a_probe_leaves_nothing_behind) {
     cr_expect_eq(td_folder_probe("", &err), TD_IO);
     support_folder_remove(folder);
 }
+
+Test(file, what_lies_within_a_folder) {
+    char folder[64];
+    support_folder(folder);
+    mkdir(support_path(folder, "in"), 0755);
+    cr_assert_eq(symlink("in", support_path(folder, "link")), 0);
+    cr_expect(td_path_within(folder, folder));
+    cr_expect(td_path_within(support_path(folder, "in/not/there/yet"), support_path(folder, "link")));
+    cr_expect(td_path_within(support_path(folder, "link/new"), support_path(folder, "in")));
+    cr_expect(td_path_within("new", "."));
+    cr_expect_not(td_path_within("new", folder));
+    cr_expect_not(td_path_within(support_path(folder, "in2"), support_path(folder, "in")));
+    cr_expect_not(td_path_within(folder, support_path(folder, "in")));
+    cr_expect_not(td_path_within(support_path(folder, "none/x"), support_path(folder, "none")), "no such folder");
+    support_folder_remove(folder);
+}
+
+Test(file, a_folder_is_locked_for_one) {
+    char folder[64];
+    int one, other;
+    td_error err = {0};
+    support_folder(folder);
+    cr_assert_eq(td_folder_lock(folder, &one, &err), TD_OK);
+    cr_expect_eq(td_folder_lock(folder, &other, &err), TD_IO);
+    cr_expect(strstr(err.message, "another grader is at work there") && other < 0, "%s", err.message);
+    close(one);
+    cr_expect_eq(td_folder_lock(folder, &other, &err), TD_OK);
+    close(other);
+    cr_expect_eq(td_folder_lock(support_path(folder, "none"), &other, &err), TD_IO);
+    support_folder_remove(folder);
+}

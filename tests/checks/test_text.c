@@ -45,6 +45,8 @@ Test(text, what_is_printed_of_a_stranger_cannot_act) {
 Test(text, words_are_quoted_for_a_shell) {
     cr_expect_str_eq(quoted("plain-1.0", td_print_quoted), "plain-1.0");
     cr_expect_str_eq(quoted("it's $x", td_print_quoted), "'it'\\''s $x'");
+    cr_expect_str_eq(quoted("é\xff\xc2\x9b'", td_print_quoted), "$'é\\377\\302\\233\\''", "always UTF-8");
+    cr_expect_str_eq(quoted("\xe0\x9f\xbf\xf0\x8f\xbf\xbf", td_print_quoted), "$'\\340\\237\\277\\360\\217\\277\\277'");
     cr_expect_str_eq(quoted("it's\n\\\x1b", td_print_quoted), "$'it\\'s\\012\\\\\\033'");
 }
 

@@ -1,5 +1,6 @@
 /* tandem grade as it is called: each end of a submission has its exit status, and every end its reports. Exercise 2 is
  * graded, one check of it: the quickest there is. */
+#include "../../checks/file.h"
 #include "../../checks/record.h"
 #include "../checks/grade/schema.h"
 #include "../support.h"
@@ -15,11 +16,16 @@ static void enter(void) {
     cr_assert_eq(mkdir(support_path(folder, "handed in"), 0755), 0);
 }
 
+/* What graders left there, or NULL. */
+static const char *left_in_tmpdir(void) {
+    static char printed[400];
+    support_shell("ls -d \"$TMPDIR\"/tandem-grade-* 2>/dev/null", printed, sizeof printed);
+    return printed[0] ? printed : NULL;
+}
+
 /* Nothing stays in TMPDIR but what the test itself put there. */
 static void leave(void) {
-    char printed[400];
-    support_shell("ls -d \"$TMPDIR\"/tandem-grade-* 2>/dev/null", printed, sizeof printed);
-    cr_expect_str_eq(printed, "");
+    cr_expect_null(left_in_tmpdir());
     unsetenv("TMPDIR");
     support_folder_remove(folder);
 }
@@ -167,7 +173,7 @@ Test(command_grade, what_takes_too_long) {
     grade("SECONDS=2", rubric, NULL);
     cr_expect_eq(result.status, 7, "%s%s", result.out, result.err);
     says("  TIMED OUT          0/10   roof: ");
-    says("not begun: the time for all checks together was used up before");
+    says("not begun: the time for all checks together was used");
     reported("\"TIMED OUT\"");
 }
 
@@ -223,7 +229,79 @@ Test(command_grade, bad_parameters_are_named) {
     says("SUBMISSION=");
 }
 
-/* Killed in the midst: the reports stand as they were after the last check, whole; the next run removes the rest. */
+/* Whatever stops a grading before its first report: what an earlier one wrote does not stand for it. */
+Test(command_grade, nothing_old_passes_for_a_result) {
+    static const char *const names[] = {"results.json", "junit.xml", "results.tap", "results.csv"};
+    static const struct {
+        const char *tmpdir, *argument;
+        int status;
+    } stopped[] = {{"/nope", "TIER=none", 3}, {NULL, "TIER=xx", 2}, {NULL, "SEED=-1", 2}};
+    hand_in("");
+    snprintf(submission, sizeof submission, "SUBMISSION=%s/handed in", folder);
+    snprintf(out, sizeof out, "OUT=%s/out", folder);
+    mkdir(support_path(folder, "out"), 0755);
+    for (size_t i = 0; i < sizeof stopped / sizeof *stopped; i++) {
+        for (size_t k = 0; k < 4; k++) support_write(support_path(support_path(folder, "out"), names[k]), "100", 3);
+        setenv("TMPDIR", stopped[i].tmpdir ? stopped[i].tmpdir : folder, 1);
+        support_tandem(NULL, &result, "grade", submission, out, "LESSON=2", "GPU=no", (char *)stopped[i].argument);
+        cr_expect_eq(result.status, stopped[i].status, "%s", result.err);
+        cr_expect_eq(support_entries(support_path(folder, "out")), 1, "but its lock");
+    }
+    setenv("TMPDIR", folder, 1);
+}
+
+Test(command_grade, its_folder_is_for_one_and_apart) {
+    char inside[128];
+    int lock;
+    td_error err;
+    hand_in("");
+    snprintf(submission, sizeof submission, "SUBMISSION=%s/handed in", folder);
+    snprintf(out, sizeof out, "OUT=%s/out", folder);
+    snprintf(inside, sizeof inside, "OUT=%s/handed in/new/out", folder);
+    mkdir(support_path(folder, "out"), 0755);
+    support_write(support_path(folder, "out/results.json"), "100", 3);
+    cr_assert_eq(td_folder_lock(support_path(folder, "out"), &lock, &err), TD_OK);
+    support_tandem(NULL, &result, "grade", submission, out, "LESSON=2", "TIER=none");
+    support_refused(&result, 3, "another grader is at work there");
+    cr_expect_eq(access(support_path(folder, "out/results.json"), F_OK), 0, "the other's");
+    close(lock);
+    support_tandem(NULL, &result, "grade", submission, inside, "LESSON=2", "TIER=none");
+    support_refused(&result, 2, "must not lie within SUBMISSION");
+    cr_expect_eq(support_entries(support_path(folder, "handed in")), 1, "nothing is made there");
+}
+
+/* A class's graders would refuse it one by one; what they did before stays. */
+Test(command_grade, a_class_is_refused_at_once) {
+    char submissions[128];
+    hand_in("");
+    mkdir(support_path(folder, "class"), 0755), mkdir(support_path(folder, "class/a"), 0755);
+    mkdir(support_path(folder, "out"), 0755), mkdir(support_path(folder, "out/a"), 0755);
+    support_write(support_path(folder, "out/a/results.json"), "100", 3);
+    snprintf(submissions, sizeof submissions, "SUBMISSIONS=%s/class", folder);
+    snprintf(out, sizeof out, "OUT=%s/out", folder);
+    support_tandem(NULL, &result, "grade-class", submissions, out, "TIER=xx");
+    support_refused(&result, 2, "TIER=xx: must be one of");
+    support_tandem(NULL, &result, "grade-class", submissions, out, "LESSON=9");
+    support_refused(&result, 2, "LESSON=9: must be");
+    cr_expect_eq(access(support_path(folder, "out/a/results.json"), F_OK), 0);
+}
+
+/* It ends, and says why: with little address space neither a fork nor a thread of ours may wait for what never comes.
+ */
+Test(command_grade, a_limit_of_address_space) {
+#ifdef __SANITIZE_ADDRESS__
+    cr_skip_test("a sanitizer needs more address space than there is");
+#endif
+    char program[PATH_MAX], command[PATH_MAX + 400], printed[400];
+    support_program(program);
+    snprintf(command, sizeof command,
+             "ulimit -v 200000; timeout 60 '%s' grade 'SUBMISSION=%s/handed in' 'OUT=%s/out' 2>&1", program, folder,
+             folder);
+    cr_expect_eq(support_shell(command, printed, sizeof printed), 3, "%s", printed);
+    cr_expect(strstr(printed, "address space is limited to 195 MiB (ulimit -v): a grader needs 4096"), "%s", printed);
+}
+
+/* Killed in the midst: the reports stand as they were after the last check, whole; its private folder goes. */
 Test(command_grade, a_grader_that_is_killed) {
     char program[PATH_MAX], rubric[128];
     hand_in_a_loop();
@@ -245,6 +323,8 @@ Test(command_grade, a_grader_that_is_killed) {
     int status;
     cr_assert_eq(waitpid(pid, &status, 0), pid);
     cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    for (int i = 0; i < 1000 && left_in_tmpdir(); i++) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    cr_expect_null(left_in_tmpdir());
     reported("\"score\": 10.0");
     reported("INCOMPLETE");
     reported("not run yet");

@@ -1,5 +1,8 @@
 /* Submissions that compile, that do not, and that would have the compiler do what it must not. */
+#include "../../../checks/grade/build_files.h"
 #include "probe.h"
+#include <sys/socket.h>
+#include <sys/un.h>
 
 static const char *const head = "#include \"tandem/tensor.h\"\n#include \"tandem/status.h\"\n#include <stdint.h>\n";
 static const char *const body =
@@ -48,6 +51,30 @@ static void in_tier(td_tier tier) {
     probe_all_gone();
 }
 
+/* Whoever grades, root or not: the reason is the submission's. */
+Test(grade_build, what_may_not_be_read) {
+    static const td_part part = {"probe.c", "probe"};
+    char folder[64], from[PATH_MAX], to[PATH_MAX];
+    td_error err = {TD_OK, ""};
+    support_folder(folder);
+    cr_assert_eq(chmod(folder, 0777), 0);
+    snprintf(from, sizeof from, "%s", support_path(folder, "a.h")),
+        snprintf(to, sizeof to, "%s", support_path(folder, "b"));
+    support_write(from, "", 0);
+    cr_assert_eq(chmod(from, 0), 0);
+    if (geteuid() == 0) cr_assert_eq(seteuid(65534), 0);
+    cr_expect_eq(td_build_copy(from, to, 1, &err), TD_BAD_PARAM);
+    cr_expect_str_eq(err.message, "a.h cannot be read: Permission denied");
+    if (getuid() == 0) cr_assert_eq(seteuid(0), 0);
+    cr_assert_eq(chmod(folder, 0), 0);
+    if (geteuid() == 0) cr_assert_eq(seteuid(65534), 0);
+    cr_expect_eq(td_build_sources(&part, NULL, folder, folder, NULL, &err), TD_BAD_PARAM);
+    cr_expect_str_eq(err.message, "the folder cannot be read: Permission denied");
+    if (getuid() == 0) cr_assert_eq(seteuid(0), 0);
+    cr_assert_eq(chmod(folder, 0700), 0);
+    support_folder_remove(folder);
+}
+
 /* What is the same in every tier. */
 Test(grade_build, what_is_handed_in) {
     char folder[64];
@@ -67,6 +94,12 @@ Test(grade_build, what_is_handed_in) {
     cr_assert_eq(symlink("/etc/passwd", more), 0);
     refused(&sandbox, folder, more, "more.c is a symbolic link");
     cr_assert_eq(mkfifo(more, 0644), 0);
+    refused(&sandbox, folder, more, "more.c is not a regular file");
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int server = socket(AF_UNIX, SOCK_STREAM, 0);
+    snprintf(name.sun_path, sizeof name.sun_path, "%.100s", more);
+    cr_assert_eq(bind(server, (struct sockaddr *)&name, sizeof name), 0);
+    close(server);
     refused(&sandbox, folder, more, "more.c is not a regular file");
     char *large = calloc(1, (1 << 20) + 1);
     support_write(more, large, (1 << 20) + 1);

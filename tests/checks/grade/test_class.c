@@ -120,6 +120,10 @@ Test(class, any_name_is_graded_once_and_summed_up) {
     class = graded();
     cr_expect_eq(graders_started(), 14, "another lesson");
     td_class_free(&class);
+    options.tier = "none";
+    class = graded();
+    cr_expect_eq(graders_started(), 20, "another tier");
+    td_class_free(&class);
 }
 
 Test(class, one_secret_for_all_that_nobody_else_reads) {
@@ -143,9 +147,39 @@ Test(class, one_secret_for_all_that_nobody_else_reads) {
     class = graded();
     cr_expect_eq(graders_started(), 4, "another secret is another grade");
     td_class_free(&class);
-    support_write(support_path(out, "secret"), "x", 1);
-    td_error err;
-    cr_expect_eq(td_class_open(&class, &options, &err), TD_BAD_PARAM);
+    /* what no grader would take */
+    static const char *const wrong[] = {"x", "", "-1", "7 8", "9223372036854775808", "99999999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        td_error err;
+        support_write(support_path(out, "secret"), wrong[i], strlen(wrong[i]));
+        cr_expect_eq(td_class_open(&class, &options, &err), TD_BAD_PARAM, "%s", wrong[i]);
+        td_class_free(&class);
+    }
+    support_write(support_path(out, "secret"), "9223372036854775807\n", 20);
+    cr_expect_eq(td_class_open(&class, &options, &(td_error){TD_OK, ""}), TD_OK);
+    td_class_free(&class);
+}
+
+Test(class, a_name_in_a_table_is_utf8_and_still_another_for_each) {
+    static const char *const names[][2] = {{"\xc3\xa9 a", "\xc3\xa9 a"},
+                                           {"\xff\xc3", "\\xff\\xc3"},
+                                           {"\\xff", "\\x5cxff"},
+                                           {"\xe2\x80\xae", "\\xe2\\x80\\xae"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *shown = td_class_name(names[i][0]);
+        cr_expect_str_eq(shown, names[i][1]);
+        free(shown);
+    }
+}
+
+Test(class, a_grader_that_cannot_be_started_says_why) {
+    submission("a", "verdict=0");
+    options.grader = support_path(home, "built anew");
+    td_class class = graded();
+    cr_expect(!class.member[0].graded && class.member[0].status == 127);
+    char *report = support_read(support_path(support_path(out, "a"), "report.txt"));
+    cr_expect(strstr(report, "No such file") && strstr(report, "built anew meanwhile"), "%s", report);
+    free(report);
     td_class_free(&class);
 }
 

@@ -105,7 +105,7 @@ Test(grade_common, outcomes_of_children_by_weight) {
     td_said said = {.outcome = TD_CHILD_FINE, .done = {TD_UNSUPPORTED, 0, "not written\x1b yet"}};
     td_grade_outcome(&r, "a", &said);
     cr_expect_eq(r.graded, TD_GRADED_WRONG);
-    cr_expect_str_eq(r.message, "the function returned TD_UNSUPPORTED: not written? yet");
+    cr_expect_str_eq(r.message, "the function returned TD_UNSUPPORTED: \"not written? yet\"");
     said = (td_said){.outcome = TD_CHILD_TIMED_OUT, .why = "it was not done after 5 s"};
     td_grade_outcome(&r, "b", &said);
     cr_expect_eq(r.graded, TD_GRADED_TIMED_OUT);
@@ -142,7 +142,7 @@ Test(grade_common, notes_and_strange_statuses_are_told) {
     } all[] = {{{TD_OK, TD_NOTE_INPUT_CHANGED, ""}, "an input was changed"},
                {{TD_OK, TD_NOTE_ROUNDING, ""}, "rounding mode"},
                {{-5, 0, ""}, "a status that does not exist, without a message"},
-               {{TD_IO, 0, "m"}, "TD_IO: m"}};
+               {{TD_IO, 0, "m"}, "TD_IO: \"m\""}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         td_grade_result r = fresh();
         td_said said = {.done = all[i].done};

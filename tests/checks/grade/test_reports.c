@@ -1,5 +1,6 @@
 /* Reports of a record made by hand, hostile words included: each is read back by another's parser. */
 #include "../../../checks/record.h"
+#include "../../../checks/text.h"
 #include "graded.h"
 #include "schema.h"
 
@@ -176,6 +177,23 @@ Test(reports, csv_is_read_back) {
     cr_expect_str_eq(td_record_get_text(record, 0, "mistakes"), "");
     cr_expect_str_eq(td_record_about_of(record, "complete"), "yes");
     td_record_delete(record);
+}
+
+/* The replay line names the folder, whatever bytes its name has: every report stays what its readers take. */
+Test(reports, a_folder_whose_name_is_no_utf8) {
+    static td_status (*const all[])(const td_grade *, const char *, td_error *) = {
+#ifdef TD_HAVE_JANSSON
+        td_report_json,
+#endif
+        td_report_junit, td_report_tap, td_report_csv};
+    strcpy(grade->submission, "\xff\xc3 \xed\xa0\x80\xf0\x80\x80\x80");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char *text = written(all[i], "report");
+        for (const char *c = text; *c; c += *c == '\n' ? 1 : td_printable(c))
+            cr_assert(*c == '\n' || td_printable(c), "%zu: byte %#x", i, (unsigned char)*c);
+        if (all[i] == td_report_junit) says(text, "SUBMISSION=$'\\377\\303 \\355\\240\\200\\360\\200\\200\\200'");
+        free(text);
+    }
 }
 
 /* A report that cannot be written leaves the one before as it was. */

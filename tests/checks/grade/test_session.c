@@ -28,7 +28,7 @@ static const ending endings[] = {
     {CLAIMS_MUCH, TD_CHILD_GARBLED, "message of 1099511627776 bytes", 1},
     {HANGS_UP, TD_CHILD_ENDED, "closed its connection", 1},
     {CLOSES_ALL, TD_CHILD_ENDED, "closed its connection", 1},
-    {UNMAPS, TD_CHILD_CRASHED, "a read", 1},
+    {UNMAPS, TD_CHILD_CRASHED, "its program says: \"a read", 1},
     {USES_MEMORY, TD_CHILD_MEMORY, "", 1},
     {FORKS, TD_CHILD_FORBIDDEN, "system call", 0},
     {CONNECTS, TD_CHILD_FORBIDDEN, "system call", 0},

@@ -40,7 +40,13 @@ Test(submission, folders_of_submissions) {
     support_folder_remove(folder);
 }
 
-/* A grader that was killed leaves its folder; the next one removes it, and no other's. */
+static int is_empty_soon(const char *folder) {
+    for (int i = 0; i < 1000 && support_entries(folder); i++) usleep(10000);
+    return support_entries(folder) == 0;
+}
+
+/* A grader that dies, of whatever, is seen by its watcher. One that is killed with its watcher leaves its folder; the
+ * next grader removes it, and no other's. */
 Test(submission, the_private_folder_is_left_by_nobody) {
     char folder[64];
     struct stat st;
@@ -48,17 +54,23 @@ Test(submission, the_private_folder_is_left_by_nobody) {
     td_scratch mine, next;
     support_folder(folder);
     setenv("TMPDIR", folder, 1);
-    pid_t pid = fork();
-    if (pid == 0) {
-        td_scratch lost;
-        if (td_scratch_make(&lost, &err) != TD_OK || mkdir(support_path(lost.path, "deep"), 0700) != 0) _exit(1);
-        symlink(folder, support_path(lost.path, "deep/link"));
-        kill(getpid(), SIGKILL);
+    for (int both = 0; both < 2; both++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            td_scratch lost;
+            if (td_scratch_make(&lost, &err) != TD_OK || mkdir(support_path(lost.path, "deep"), 0700) != 0) _exit(1);
+            symlink(folder, support_path(lost.path, "deep/link"));
+            if (both) kill(lost.watcher, SIGKILL), waitpid(lost.watcher, NULL, 0);
+            raise(both ? SIGKILL : SIGTERM);
+        }
+        int status;
+        cr_assert_eq(waitpid(pid, &status, 0), pid);
+        cr_assert(WIFSIGNALED(status));
+        if (both)
+            cr_assert_eq(support_entries(folder), 1);
+        else
+            cr_assert(is_empty_soon(folder));
     }
-    int status;
-    cr_assert_eq(waitpid(pid, &status, 0), pid);
-    cr_assert(WIFSIGNALED(status));
-    cr_assert_eq(support_entries(folder), 1);
     mkdir(support_path(folder, "another"), 0700);
     cr_assert_eq(td_scratch_make(&mine, &err), TD_OK, "%s", err.message);
     cr_expect_eq(support_entries(folder), 2, "another, and mine");
@@ -70,6 +82,12 @@ Test(submission, the_private_folder_is_left_by_nobody) {
     td_scratch_remove(&mine);
     td_scratch_remove(&mine);
     cr_expect_eq(support_entries(folder), 1);
+    cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1, "the watchers have ended too");
+    cr_assert_eq(chdir(folder), 0);
+    setenv("TMPDIR", "another", 1);
+    cr_assert_eq(td_scratch_make(&mine, &err), TD_OK, "%s", err.message);
+    cr_expect_eq(mine.path[0], '/', "a compiler's folder is another: %s", mine.path);
+    td_scratch_remove(&mine);
     setenv("TMPDIR", support_path(folder, "none"), 1);
     cr_expect_eq(td_scratch_make(&mine, &err), TD_IO);
     unsetenv("TMPDIR");
