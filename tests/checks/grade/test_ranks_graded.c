@@ -127,3 +127,22 @@ Test(grade_ranks, skeletons) {
         }
     }
 }
+
+/* Where the seed is known, right sums alone are no proof that anything was reduced. */
+Test(grade_ranks, sums_without_collectives_earn_no_overlap) {
+    td_sandbox sandbox = probe_sandbox(TD_TIERS);
+    td_grade_options options = {.submission = "tests/cheats/knows_all_gradients",
+                                .lesson = 6,
+                                .seed = 1,
+                                .public_only = 1,
+                                .only_case = "overlap",
+                                .seconds = 120};
+    td_grade *record;
+    td_error err;
+    cr_assert_eq(td_grade_submission(&record, &options, &sandbox, &err), TD_OK, "%s", err.message);
+    const td_grade_result *overlap = &record->lesson[0].result[7];
+    cr_expect_eq(record->points, 0);
+    cr_expect_eq(overlap->graded, TD_GRADED_WRONG);
+    cr_expect(strstr(overlap->message, "gave 0 bytes to collectives"), "%s", overlap->message);
+    free(record);
+}
