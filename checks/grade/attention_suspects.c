@@ -107,7 +107,10 @@ void td_attention_hear(td_suspects *suspects, const td_right *right, const td_te
             }
             td_problem problem = right->truth.problem;
             if (own >= 0) problem.attention.block = own_blocks[own];
-            td_view view = td_right_try(right, tensors, mistake, &problem);
+            /* without a mask, a mistake about masks is the right answer */
+            td_view view = problem.attention.mask == TD_MASK_NONE && !strncmp(short_name(mistake), "mask_", 5)
+                               ? td_right_view(right, tensors, right->truth.tensors)
+                               : td_right_try(right, tensors, mistake, &problem);
             td_suspects_view(suspects, suspect, view.fits, view.differs);
         }
 }
