@@ -46,7 +46,8 @@ judge() {
         !width { for (width = NF; i++ < NF;) at[$i] = i; next }
         {
             submission = plain($at["submission"]); points = $at["points"]; most = $at["max"]
-            is = tolower($at["verdict"]); mistakes = plain($at["mistakes"])
+            is = tolower($at["verdict"]); mistakes = " " plain($at["mistakes"]) " "
+            sub(/ unknown /, " ", mistakes); gsub(/^ +| +$/, "", mistakes)
             file = folder "/" submission "/expected"; fault = ""; lines = 0; rows++
             while ((getline line < file) > 0) {
                 lines++; value = line; sub(/^[a-z]*: */, "", value)
