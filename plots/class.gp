@@ -20,6 +20,8 @@ n = STATS_records
 # One huge error, or an infinite one, would leave no room for the others.
 most = 1e6
 least = 1e-6
+# of an empty text, "", gnuplot tells what follows it in the line
+is_none(word) = word eq "" || word[1:1] eq ","
 is_figure(x) = x >= 0 && x <= most
 # not by STATS_min, which an empty column leaves undefined
 see(x) = is_figure(x) ? (seen = seen + 1, y_low = x < y_low && x > least ? x : y_low, y_high = x > y_high ? x : y_high, 0) : 0
@@ -66,7 +68,7 @@ if (ascii) {
                  with points pointtype 7 pointsize 0.6 linecolor rgb variable notitle, \
              csv using ($0 + 1):(strcol(measure) eq "nan" || column(measure) > most ? top : NaN):(shade(strcol("verdict"))) \
                  with points pointtype 9 pointsize 1 linecolor rgb variable notitle, \
-             csv using ($0 + 1):(strcol(measure) eq "" ? bottom : NaN):(shade(strcol("verdict"))) \
+             csv using ($0 + 1):(is_none(strcol(measure)) ? bottom : NaN):(shade(strcol("verdict"))) \
                  with points pointtype 2 pointsize 0.8 linecolor rgb variable notitle, \
              NaN with points pointtype 9 pointsize 1 linecolor rgb ink title "above 10^6, infinite, NaN", \
              NaN with points pointtype 2 pointsize 0.8 linecolor rgb ink title "none measured"

@@ -23,7 +23,8 @@ static const char accumulate_csv[] = "quantity,accumulator,K,error_q1,error_medi
 
 /* A failed class, in which nothing can be drawn of error and speed, must be drawn all the same. */
 static const char class_csv[] = "submission,points,max,verdict,err_over_tol,ratio,mistakes,seconds\n"
-                                "ann,10,10,PASS,0.25,1.5,\"\",2\nbob,3,10,WRONG,1e5,\"\",no_scale,2\n";
+                                "ann,10,10,PASS,0.25,1.5,\"\",2\nbob,3,10,WRONG,1e5,\"\",no_scale,2\n"
+                                "cy,3,10,WRONG,inf,\"\",unknown,2\ndi,0,10,BUILD FAILED,\"\",\"\",\"\",2\n";
 static const char failed_class_csv[] = "submission,points,max,verdict,err_over_tol,ratio,mistakes,seconds\n"
                                        "ann,0,0,HARNESS FAULT,\"\",\"\",\"\",2\n";
 static const char mistakes_csv[] = "mistake,submissions\nno_scale,3\ncausal_off_by_one,1\n";
@@ -44,6 +45,15 @@ static td_status quiet_plot(const char *script, const char *csv, const char *out
     return status;
 }
 
+/* In the SVG drawn last: how often there is the point beyond the axis, and the one for what was not measured. */
+static int beyond, none;
+
+static int count(const char *text, const char *word) {
+    int n = 0;
+    while ((text = strstr(text, word))) n++, text++;
+    return n;
+}
+
 static void draws(const char *script, const char *text) {
     char folder[64];
     td_error err = {0};
@@ -57,12 +67,15 @@ static void draws(const char *script, const char *text) {
          *png = support_read(support_path(folder, "a 'plot'.png"));
     cr_assert(svg && strstr(svg, "</svg>"));
     cr_assert(png && !strncmp(png, "\x89PNG", 4));
+    beyond = count(svg, "href='#gpPt8'"), none = count(svg, "href='#gpPt1'");
     free(svg), free(png);
     support_folder_remove(folder);
 }
 
 Test(plot, a_class) {
     draws("class", class_csv);
+    cr_expect_eq(beyond, 1 + 2, "an infinite error, and two keys: %d", beyond);
+    cr_expect_eq(none, 1 + 3 + 2, "without an error, without a speed, and two keys: %d", none);
     draws("class", failed_class_csv);
     draws("mistakes", mistakes_csv);
 }
