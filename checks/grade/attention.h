@@ -16,7 +16,7 @@ typedef struct td_attention_case {
     int mixed;    /* every tensor in an order of its own, elements of a row apart in some; `layout` is not looked at */
     int secret;
     int64_t apart; /* only every apart-th row of forward is judged, the first of them drawn; 0: all are */
-    int nonfinite; /* of mistakes it says whether NaN and infinity are taken care of: to all others it is nothing */
+    int nonfinite; /* speaks against no mistake but those that are about NaN and infinity */
     int unnamed;   /* says nothing of mistakes: its answer depends on what is left to the submission */
     /* Change the drawn inputs: plant a NaN, say. May be NULL. */
     void (*plant)(const td_attention_problem *a, const td_tensor *inputs);
@@ -91,7 +91,8 @@ td_status td_attention_repeat(td_grade_run *run, const td_grade_check *check, co
  * some usual sizes, whatever the problem asks for. */
 void td_attention_enter(td_suspects *suspects, td_op op);
 /* A case is judged: hear them. `right` is of the trial's problem and inputs, or of some of its rows, which `tensors`
- * are then. nonfinite: only those that are about NaN and infinity; the case says nothing of all others. */
+ * are then. nonfinite: it puts out only those that are about NaN and infinity; of all others
+ * it can speak for one, never against it. */
 void td_attention_hear(td_suspects *suspects, const td_right *right, const td_tensor *tensors, int failed,
                        int nonfinite);
 /* Those that follow wrong strides; heard after the others. */

@@ -127,7 +127,7 @@ void td_attention_hear_misreadings(td_suspects *suspects, const td_right *right,
     for (int m = 0; m < MISREADINGS; m++) {
         int suspect = td_suspects_enter(suspects, misreadings[m].name, misreadings[m].text);
         if (suspect < 0 || suspects->suspect[suspect].misses > 0) continue;
-        td_view view = nonfinite ? (td_view){1, 0} : view_of(&misreadings[m], right, trial);
-        td_suspects_view(suspects, suspect, view.fits, view.differs);
+        td_view view = view_of(&misreadings[m], right, trial);
+        td_suspects_view(suspects, suspect, view.fits || nonfinite, view.fits && view.differs);
     }
 }

@@ -101,7 +101,8 @@ void td_attention_hear(td_suspects *suspects, const td_right *right, const td_te
         for (int own = -1; own < (depends_on_block(short_name(mistake)) ? OWN_BLOCKS : 0); own++) {
             int suspect = suspect_of(suspects, mistake, own);
             if (suspect < 0 || suspects->suspect[suspect].misses > 0) continue; /* it is out already */
-            if (nonfinite && !is_among(of_nonfinite, short_name(mistake))) {
+            int excused = nonfinite && !is_among(of_nonfinite, short_name(mistake));
+            if (excused && !failed) {
                 td_suspects_view(suspects, suspect, 1, 0);
                 continue;
             }
@@ -111,6 +112,6 @@ void td_attention_hear(td_suspects *suspects, const td_right *right, const td_te
             td_view view = problem.attention.mask == TD_MASK_NONE && !strncmp(short_name(mistake), "mask_", 5)
                                ? td_right_view(right, tensors, right->truth.tensors)
                                : td_right_try(right, tensors, mistake, &problem);
-            td_suspects_view(suspects, suspect, view.fits, view.differs);
+            td_suspects_view(suspects, suspect, view.fits || excused, view.fits && view.differs);
         }
 }

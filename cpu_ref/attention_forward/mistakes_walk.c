@@ -140,7 +140,7 @@ static void attend(const row *x, int64_t n, double *o, double *m_out, double *l_
         double m_new = kind == block_maximum || kind == falling_maximum ? -INFINITY : m;
         for (int64_t j = begin; j < end && !(of_first && begin > 0); j++) m_new = fmax(m_new, sign * score(x, j));
         double shift = sign * m_new;
-        if (without || (m_new == -INFINITY && !unguarded)) shift = 0;
+        if (without || (m_new == -INFINITY && !unguarded && !(of_first && begin > 0))) shift = 0;
         double from = kind == weights_from_old_maximum && begin > 0 ? m : shift;
         double alpha = factor(x, begin == 0, without ? 0 : sign * m, shift), late = 1;
         if (kind == alpha_late && begin > 0) late = alpha;
