@@ -4,7 +4,7 @@
 # only these (lesson_3, cheats). Each folder says in `expected` what must come of it, a line each:
 #     loses: yes | no             a check fails and costs points, or none does (less speed is no failure)
 #     names: a b | unknown        the mistakes that may be named (one must be), or none; "unknown a": none, or a
-#     both: a b                   made at once: both must be named, or neither
+#     both: a b                   made at once: both must be named, or neither (with a line of names: both)
 #     status: crashed|timed out   its verdict, one of these
 #     points: 0 | at most X | at least X | all
 # Cheats try to leave a file /tmp/tandem-cheat*, to change /tmp/tandem-canary, and to leave processes behind.
@@ -33,14 +33,14 @@ judge() {
             n = mistakes == "unknown" ? 0 : split(mistakes, given, " ")
             for (i = 1; i <= n; i++) if (index(" " two " ", " " given[i] " ") == 0) wrong("named " given[i] "; made were " two)
             if (n != 0 && n != split(two, given, " ")) wrong("named " mistakes "; made were " two)
-            if (n) named++; else unknown++
+            asked = 1
         }
         function judge_names(allowed,    list, given, i, n, k, one) {
             n = split(mistakes, given, " ")
             list = " " allowed " "
             if (n == 0 && list !~ / unknown /) wrong("not named; expected " allowed)
             for (i = 1; i <= n; i++) if (index(list, " " given[i] " ") == 0) wrong("named " given[i] "; expected " allowed)
-            if (n) named++; else unknown++
+            asked = 1
         }
         /^#/ { next }
         !width { for (width = NF; i++ < NF;) at[$i] = i; next }
@@ -48,7 +48,7 @@ judge() {
             submission = plain($at["submission"]); points = $at["points"]; most = $at["max"]
             is = tolower($at["verdict"]); mistakes = " " plain($at["mistakes"]) " "
             sub(/ unknown /, " ", mistakes); gsub(/^ +| +$/, "", mistakes)
-            file = folder "/" submission "/expected"; fault = ""; lines = 0; rows++
+            file = folder "/" submission "/expected"; fault = ""; lines = asked = 0; rows++
             while ((getline line < file) > 0) {
                 lines++; value = line; sub(/^[a-z]*: */, "", value)
                 if (line ~ /^loses: yes$/) { if (points >= most || is == "pass") wrong("lost nothing") }
@@ -64,6 +64,8 @@ judge() {
             }
             close(file)
             if (lines == 0) wrong("no expected")
+            if (asked && mistakes) named++
+            else if (asked) unknown++
             if (fault) faults++
             printf "%s %-40s %5.4g of %-4g %-13s %4.0f s  %s%s\n", fault ? "FAIL" : "ok  ", submission, points, most, is, \
                 $at["seconds"], mistakes, fault ? "  <- " fault : ""
