@@ -30,7 +30,7 @@ judge() {
         function plain(cell) { gsub(/^"|"$/, "", cell); return cell }
         function wrong(why) { fault = fault (fault ? "; " : "") why }
         function judge_both(two,    n, given, i) {
-            n = mistakes == "unknown" ? 0 : split(mistakes, given, " ")
+            n = split(mistakes, given, " ")
             for (i = 1; i <= n; i++) if (index(" " two " ", " " given[i] " ") == 0) wrong("named " given[i] "; made were " two)
             if (n != 0 && n != split(two, given, " ")) wrong("named " mistakes "; made were " two)
             asked = 1
