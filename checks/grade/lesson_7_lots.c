@@ -76,15 +76,11 @@ static void fill(td_lot_data *d, uint64_t seed) {
             }
 }
 
-/* After each of few steps; of many after the first, and some on the way; of many elements after the last. */
+/* After each of few steps; of many after the first, and some on the way. The first is always among them: where its
+ * first wrong value is tells a mistake between chunks (lesson_7_suspects.c). */
 static void choose_snaps(td_lot_data *d) {
-    enum { MANY_ELEMENTS = 100000 };
     static const int of_many[] = {1, 2, 3, 10, 100};
     const int steps = d->lot->steps;
-    if (d->first[d->n] > MANY_ELEMENTS) {
-        d->snap[d->snaps++] = steps;
-        return;
-    }
     for (int s = 1; s <= steps && steps <= TD_LOT_SNAPS; s++) d->snap[d->snaps++] = s;
     if (steps <= TD_LOT_SNAPS) return;
     for (int k = 0; k < 5 && of_many[k] < steps; k++) d->snap[d->snaps++] = of_many[k];
