@@ -54,6 +54,7 @@ static void in_tier(td_tier tier) {
 /* Whoever grades, root or not: the reason is the submission's. */
 Test(grade_build, what_may_not_be_read) {
     static const td_part part = {"probe.c", "probe"};
+    static td_words sources;
     char folder[64], from[PATH_MAX], to[PATH_MAX];
     td_error err = {TD_OK, ""};
     support_folder(folder);
@@ -68,7 +69,7 @@ Test(grade_build, what_may_not_be_read) {
     if (getuid() == 0) cr_assert_eq(seteuid(0), 0);
     cr_assert_eq(chmod(folder, 0), 0);
     if (geteuid() == 0) cr_assert_eq(seteuid(65534), 0);
-    cr_expect_eq(td_build_sources(&part, NULL, folder, folder, NULL, &err), TD_BAD_PARAM);
+    cr_expect_eq(td_build_sources(&part, NULL, folder, folder, &sources, &err), TD_BAD_PARAM);
     cr_expect_str_eq(err.message, "the folder cannot be read: Permission denied");
     if (getuid() == 0) cr_assert_eq(seteuid(0), 0);
     cr_assert_eq(chmod(folder, 0700), 0);
