@@ -29,6 +29,8 @@ link = $(CC) $(flags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(1) $(found_libs) $(cud
 NVCC ?= $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 rungs := $(shell find gpu -name '*.cu' -not -path 'gpu/emu/*' -not -path 'gpu/cuda/*' -not -path 'gpu/comm/*')
 cuda_only := $(shell find gpu/cuda -name '*.cu')
+# What includes hopper.h uses instructions that the emulator does not know.
+emulated := $(shell grep -L 'hopper.h"' $(rungs))
 emulate := -x c++ -std=c++20 -O1 -g -fsanitize=thread --param tsan-instrument-func-entry-exit=0 -fsanitize=bounds \
 	-DTD_EMULATE -fno-exceptions -fno-rtti -fno-threadsafe-statics -Wall -Wextra -Werror -Wno-unknown-pragmas \
 	-ffp-contract=off -fopenmp -fPIC -Iinclude -Igpu
@@ -65,7 +67,7 @@ of_program := $(if $(mpi_libs),$(filter-out cpu_ref/comm/no_mpi.c,$(library)) $(
 program := $(shell find lessons -name '*.c' -not -path '*/exercise/*')
 tests := $(shell find tests -name '*.c' -not -path '*/child/*' -not -path 'tests/cheats/*' -not -path '*/submissions/*')
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
-gpu_objects := $(cuda_objects) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(rungs))
+gpu_objects := $(cuda_objects) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(emulated))
 # The tests' own kernels are for the emulator alone: most of them are wrong.
 test_kernels := $(shell find tests -name '*.cu' -not -path 'tests/cheats/*' -not -path '*/submissions/*')
 test_objects := $(call object,$(tests)) $(patsubst %.cu,$(BUILD)/obj/emulated/%.o,$(test_kernels))

@@ -288,11 +288,11 @@ static td_status support(const td_problem *problem, td_error *why) {
                    (long long)a->block, (long long)a->d, keys);
 }
 
-TD_BACKWARD_VARIANT(backward_registers, f32, true, TD_F32, td_attention_backward_bytes_f32,
+TD_BACKWARD_VARIANT(backward_registers, f32, true, TD_F32, TD_F32, td_attention_backward_bytes_f32,
                     "rung 2 tiled for registers, with 16-byte loads; dQ by atomicAdd of four floats",
                     TD_LIMIT_BITS_VARY "; d above 128: runs backward_two_pass", TD_MEM_WORKSPACE, support,
                     workspace_bytes_atomic);
-TD_BACKWARD_VARIANT(backward_registers_two_pass, f32, false, TD_F32, td_attention_backward_bytes_f32,
+TD_BACKWARD_VARIANT(backward_registers_two_pass, f32, false, TD_F32, TD_F32, td_attention_backward_bytes_f32,
                     "rung 3 tiled for registers, with 16-byte loads: no atomics, the same bits in every run",
                     "S and dP are computed twice; d above 128: runs backward_two_pass", TD_MEM_WORKSPACE, support,
                     td_backward_D_bytes);

@@ -16,6 +16,14 @@
 TD_BACKWARD_DECLARE(backward_dense);
 TD_BACKWARD_DECLARE(backward_atomic);
 TD_BACKWARD_DECLARE(backward_two_pass);
+#define TD_BACKWARD_DECLARE_MATRIX(NAME)                                                                               \
+    extern "C" const td_variant TD_GPU(attention_##NAME##_bf16), TD_GPU(attention_##NAME##_fp16)
+TD_BACKWARD_DECLARE_MATRIX(backward_mma_two_pass);
+TD_BACKWARD_DECLARE_MATRIX(backward_mma);
+#ifndef TD_EMULATE
+TD_BACKWARD_DECLARE_MATRIX(backward_wgmma);
+TD_BACKWARD_DECLARE_MATRIX(backward_wgmma_ordered);
+#endif
 extern "C" const td_variant TD_GPU(attention_backward_registers_f32), TD_GPU(attention_backward_registers_two_pass_f32);
 
 /* What every kernel receives. Query i may read key j iff j ≤ i + diagonal. */
@@ -109,9 +117,9 @@ static inline td_status td_store_sums_launch(const td_backward &w, const float *
     return TD_LAUNCH(err, (td_store_sums<0>), grid, dim3(256), 0, stream, w, sums, width);
 }
 
-/* One variant a dtype, NAME_f32, NAME_bf16 and NAME_fp16, from run<T>. P and dS stay float; results are rounded once.
- */
-#define TD_BACKWARD_VARIANT(NAME, type, T, DTYPE, BYTES, IDEA, LIMITS, TAG, SUPPORTS, WORKSPACE)                       \
+/* One variant a dtype, NAME_f32, NAME_bf16 and NAME_fp16, from run<T>. P and dS stay float, or are rounded to PROBS
+ * before they meet a factor; results are rounded once. */
+#define TD_BACKWARD_VARIANT(NAME, type, T, DTYPE, PROBS, BYTES, IDEA, LIMITS, TAG, SUPPORTS, WORKSPACE)                \
     static td_status run_##NAME##_##type(const td_problem *problem, const td_tensor *tensors, void *workspace,         \
                                          void *stream, td_error *err) {                                                \
         td_status s = td_backward_inputs(tensors, DTYPE, err);                                                         \
@@ -122,7 +130,7 @@ static inline td_status td_store_sums_launch(const td_backward &w, const float *
         .op = TD_OP_ATTENTION_BACKWARD,                                                                                \
         .backend = TD_GPU_BACKEND,                                                                                     \
         .dtype = DTYPE,                                                                                                \
-        .rounding = {TD_F32, TD_F32, TD_F32, TD_BACKWARD_EXP_ULP},                                                     \
+        .rounding = {TD_F32, TD_F32, PROBS, TD_BACKWARD_EXP_ULP},                                                      \
         .idea = IDEA,                                                                                                  \
         .limits = LIMITS,                                                                                              \
         .mistake = NULL,                                                                                               \
@@ -134,8 +142,12 @@ static inline td_status td_store_sums_launch(const td_backward &w, const float *
         .bytes = BYTES,                                                                                                \
     }
 #define TD_BACKWARD_VARIANTS(NAME, ...)                                                                                \
-    TD_BACKWARD_VARIANT(NAME, f32, float, TD_F32, td_attention_backward_bytes_f32, __VA_ARGS__);                       \
-    TD_BACKWARD_VARIANT(NAME, bf16, td_bf16, TD_BF16, td_attention_backward_bytes_16bit, __VA_ARGS__);                 \
-    TD_BACKWARD_VARIANT(NAME, fp16, td_fp16, TD_FP16, td_attention_backward_bytes_16bit, __VA_ARGS__)
+    TD_BACKWARD_VARIANT(NAME, f32, float, TD_F32, TD_F32, td_attention_backward_bytes_f32, __VA_ARGS__);               \
+    TD_BACKWARD_VARIANT(NAME, bf16, td_bf16, TD_BF16, TD_F32, td_attention_backward_bytes_16bit, __VA_ARGS__);         \
+    TD_BACKWARD_VARIANT(NAME, fp16, td_fp16, TD_FP16, TD_F32, td_attention_backward_bytes_16bit, __VA_ARGS__)
+/* A rung on the matrix units: P and dS are rounded to 16 bits, and a masked pair is a 0 that multiplies. */
+#define TD_BACKWARD_MATRIX_VARIANTS(NAME, ...)                                                                         \
+    TD_BACKWARD_VARIANT(NAME, bf16, td_bf16, TD_BF16, TD_BF16, td_attention_backward_bytes_16bit, __VA_ARGS__);        \
+    TD_BACKWARD_VARIANT(NAME, fp16, td_fp16, TD_FP16, TD_FP16, td_attention_backward_bytes_16bit, __VA_ARGS__)
 
 #endif

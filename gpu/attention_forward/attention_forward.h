@@ -17,6 +17,19 @@ extern const td_variant TD_GPU(attention_forward_online_tiled_fp16);
 extern const td_variant TD_GPU(attention_forward_online_registers_f32);
 }
 
+#define TD_FORWARD_DECLARE(NAME)                                                                                       \
+    extern "C" const td_variant TD_GPU(attention_forward_##NAME##_bf16), TD_GPU(attention_forward_##NAME##_fp16)
+TD_FORWARD_DECLARE(mma);
+TD_FORWARD_DECLARE(mma_swizzled);
+TD_FORWARD_DECLARE(mma_async);
+TD_FORWARD_DECLARE(mma_rows);
+#ifndef TD_EMULATE
+TD_FORWARD_DECLARE(wgmma);
+TD_FORWARD_DECLARE(specialised);
+TD_FORWARD_DECLARE(overlapped);
+TD_FORWARD_DECLARE(balanced);
+#endif
+
 /* Scores are kept in base 2, s' = s·log₂e, so that exp(s) is one instruction, 2^s'; LSE returns to base e. */
 #define TD_LOG2E 1.4426950408889634
 #define TD_LN2 0.6931471805599453f
@@ -94,14 +107,14 @@ static inline td_status td_forward_takes(const td_tensor *t, td_dtype dtype, td_
     return TD_OK;
 }
 
-/* A rung's struct; all of them compute in float throughout. */
-#define TD_FORWARD_VARIANT(NAME, DTYPE, BYTES, IDEA, LIMITS, TAG, SUPPORTS, WORKSPACE_BYTES, RUN)                      \
+/* A rung's struct. It computes in float; P is rounded to PROBS before it meets V. */
+#define TD_FORWARD_ROUNDED(NAME, DTYPE, PROBS, BYTES, IDEA, LIMITS, TAG, SUPPORTS, WORKSPACE_BYTES, RUN)               \
     extern "C" const td_variant TD_GPU(attention_forward_##NAME) = {                                                   \
         .name = TD_GPU_NAME(#NAME),                                                                                    \
         .op = TD_OP_ATTENTION_FORWARD,                                                                                 \
         .backend = TD_GPU_BACKEND,                                                                                     \
         .dtype = DTYPE,                                                                                                \
-        .rounding = {TD_F32, TD_F32, TD_F32, TD_EXP2_ULP},                                                             \
+        .rounding = {TD_F32, TD_F32, PROBS, TD_EXP2_ULP},                                                              \
         .idea = IDEA,                                                                                                  \
         .limits = LIMITS,                                                                                              \
         .mistake = NULL,                                                                                               \
@@ -112,5 +125,21 @@ static inline td_status td_forward_takes(const td_tensor *t, td_dtype dtype, td_
         .flops = td_attention_forward_flops,                                                                           \
         .bytes = BYTES,                                                                                                \
     }
+#define TD_FORWARD_VARIANT(NAME, DTYPE, BYTES, ...) TD_FORWARD_ROUNDED(NAME, DTYPE, TD_F32, BYTES, __VA_ARGS__)
+
+/* A rung on the matrix units: NAME_bf16 and NAME_fp16 from run<T>(problem, tensors, stream, err). Their P is rounded to
+ * 16 bits, and a masked weight is a 0 that multiplies. */
+#define TD_FORWARD_MATRIX(NAME, type, T, DTYPE, IDEA, LIMITS, SUPPORTS)                                                \
+    static td_status run_##type(const td_problem *problem, const td_tensor *tensors, void *workspace, void *stream,    \
+                                td_error *err) {                                                                       \
+        (void)workspace;                                                                                               \
+        td_status s = td_forward_takes(tensors, DTYPE, err);                                                           \
+        return s ? s : run<T>(problem, tensors, stream, err);                                                          \
+    }                                                                                                                  \
+    TD_FORWARD_ROUNDED(NAME##_##type, DTYPE, DTYPE, td_attention_forward_bytes_16bit, IDEA,                            \
+                       TD_LIMIT_MASKS_BY_PRODUCT LIMITS, TD_MEM_WORKSPACE, SUPPORTS, td_no_workspace, run_##type)
+#define TD_FORWARD_MATRIX_VARIANTS(NAME, ...)                                                                          \
+    TD_FORWARD_MATRIX(NAME, bf16, td_bf16, TD_BF16, __VA_ARGS__);                                                      \
+    TD_FORWARD_MATRIX(NAME, fp16, td_fp16, TD_FP16, __VA_ARGS__)
 
 #endif
