@@ -2,8 +2,6 @@
  * is not linked; -fsanitize=bounds calls where an index leaves its array. Most accesses repeat one that was found right
  * since the last synchronisation: those are over in a few steps, some 3 ns; a first one takes ten times as long. */
 #include "inside.h"
-#include <stdlib.h>
-#include <string.h>
 
 static inline bool read_before(const td_thread *t, const td_cell *c) {
     uint64_t stamp = __atomic_load_n(&c->read, __ATOMIC_RELAXED);
@@ -62,6 +60,10 @@ static inline __attribute__((always_inline)) void touch(const void *p, size_t by
         if (settled) return;
     }
     td_emu_access(t, address, bytes, bytes, kind);
+}
+
+void td_emu_use(const void *p, size_t bytes, td_access kind, const void *site) {
+    touch(p, bytes, kind, site);
 }
 
 #define CALLBACKS(n)                                                                                                   \
@@ -142,42 +144,6 @@ static float add(float *p, float value) {
                                         __ATOMIC_RELAXED));
     return old.value;
 }
-/* A copy lands when its thread waits for it, the latest that a GPU may take. It may land at once, too, so that its
- * place counts as written from the start on; and anything between, so that until then nobody may touch the place. */
-void td_emulated_copy(float *to, const float *from, size_t bytes, bool inside) {
-    td_thread *t = td_running;
-    if (inside) touch(from, bytes, TD_READ, __builtin_return_address(0));
-    touch(to, bytes, TD_WRITE, __builtin_return_address(0));
-    td_cell *words = td_emu_shared_word(t->worker, (uintptr_t)to);
-    if (!words) td_emu_wrong(t, "td_copy%zu_async is for shared memory alone", bytes / 4);
-    if (t->copying == t->copy_room) {
-        size_t more = t->copy_room ? 2 * t->copy_room : 64;
-        td_copy *grown = realloc(t->copies, more * sizeof *grown);
-        if (!grown) td_emu_wrong(t, "the emulator has no memory for %zu copies", more);
-        t->copies = grown;
-        t->copy_room = more;
-    }
-    td_copy *c = &t->copies[t->copying++];
-    *c = (td_copy){.to = to, .from = inside ? from : NULL, .words = words, .bytes = bytes};
-    if (inside) memcpy(c->value, from, bytes);
-    for (size_t i = 0; i < bytes / 4; i++) words[i].written |= TD_IN_FLIGHT;
-}
-void td_emulated_copies_land(void) {
-    td_thread *t = td_running;
-    for (size_t i = 0; i < t->copying; i++) {
-        const td_copy *c = &t->copies[i];
-        if (c->from && memcmp(c->value, c->from, c->bytes)) {
-            char where[120];
-            td_emu_describe(where, sizeof where, t, (uintptr_t)c->from);
-            td_emu_wrong(t, "copy in flight: its source, %s, was written before the copy was waited for", where);
-        }
-        for (size_t k = 0; k < c->bytes / 4; k++) c->words[k].written &= ~(uint64_t)TD_IN_FLIGHT;
-        td_emu_access(t, (uintptr_t)c->to, c->bytes, c->bytes, TD_WRITE);
-        memcpy(c->to, c->value, c->bytes);
-    }
-    t->copying = 0;
-}
-
 float td_emulated_add_float(float *p, float value) {
     touch(p, 4, TD_ATOMIC, __builtin_return_address(0));
     return add(p, value);

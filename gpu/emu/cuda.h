@@ -52,8 +52,9 @@ int td_emulated_add_int(int *p, int value);
 float4 td_load4(const float *p);
 void td_store4(float *p, float4 value);
 void td_atomic_add4(float *p, float4 value);
-void td_emulated_copy(float *to, const float *from, size_t bytes, bool inside);
-void td_emulated_copies_land(void);
+void td_emulated_copy(void *to, const void *from, size_t bytes, bool inside, const char *name);
+/* Those of the thread but of the last `but` groups that it has closed; -1: of the group that is open, too. */
+void td_emulated_copies_land(int but);
 td_status td_emulated_zero(void *pointer, size_t bytes, td_error *err);
 td_status td_emulated_move(void *to, const void *from, size_t bytes, td_error *err);
 td_status td_emulated_launch(td_error *err, const char *name, const unsigned grid[3], const unsigned block[3],
@@ -109,13 +110,13 @@ static __forceinline__ T __shfl_down_sync(unsigned mask, T value, int by, int wi
 }
 
 static __forceinline__ void td_copy1_async(float *shared, const float *global, bool inside) {
-    td_emulated_copy(shared, global, 4, inside);
+    td_emulated_copy(shared, global, 4, inside, "td_copy1_async");
 }
 static __forceinline__ void td_copy4_async(float *shared, const float *global, bool inside) {
-    td_emulated_copy(shared, global, 16, inside);
+    td_emulated_copy(shared, global, 16, inside, "td_copy4_async");
 }
 static __forceinline__ void td_copies_wait(void) {
-    td_emulated_copies_land();
+    td_emulated_copies_land(-1);
 }
 
 static __forceinline__ float atomicAdd(float *p, float value) {

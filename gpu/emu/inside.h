@@ -43,11 +43,12 @@ typedef struct td_note {
 
 /* A copy that was started: what will stand at `to`, which is shared memory, and `from` where, if not zeros. */
 typedef struct td_copy {
-    float *to;
-    const float *from;
+    void *to;
+    const void *from;
     td_cell *words; /* what is known of `to` */
     float value[4];
     size_t bytes;
+    int group; /* groups of its thread that were closed before it */
 } td_copy;
 
 struct td_worker;
@@ -75,6 +76,8 @@ typedef struct td_thread {
     size_t noted, note_room;
     td_copy *copies; /* on their way from global to shared memory */
     size_t copying, copy_room;
+    int groups;      /* of copies, that it has closed */
+    void *registers; /* what it brings to a matrix operation, and takes from there */
 } td_thread;
 
 typedef struct td_warp {
@@ -171,6 +174,9 @@ void td_emu_access(td_thread *t, uintptr_t address, size_t bytes, size_t alignme
 /* What is known of the word at an address of the block's shared memory; NULL anywhere else. */
 td_cell *td_emu_shared_word(const td_worker *w, uintptr_t address);
 
+/* callbacks.c: the running thread touches p, from this place in its code: counted, and legal, or it does not return. */
+void td_emu_use(const void *p, size_t bytes, td_access kind, const void *site);
+
 /* races.c: the same for the bytes of one word, in what is known of it and of its four bytes. */
 typedef struct td_conflict {
     bool found;
@@ -223,6 +229,11 @@ td_status td_emu_host_fault(td_error *err); /* TD_WRONG if it has, since it was 
 void td_emu_report(td_launch *l, int64_t block, const char message[TD_MESSAGE]);
 
 /* warps.c */
+enum { TD_SYNC, TD_VOTE, TD_SHUFFLE, TD_MMA_BF16, TD_MMA_FP16, TD_LDMATRIX, TD_LDMATRIX_TRANSPOSED };
+/* The thread comes to an operation of the lanes in `mask`. True: all others wait there already; td_emu_go_on lets them
+ * and itself go on. False: another one has done the work meanwhile. */
+bool td_emu_arrive(td_thread *t, int kind, uint32_t mask, int line);
+void td_emu_go_on(td_thread *t);
 void td_emu_blame_warp(td_worker *w, int warp);
 
 #endif

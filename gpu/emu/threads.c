@@ -22,6 +22,7 @@ static void live(void) {
     for (;;) {
         td_thread *t = td_running;
         t->copying = 0;
+        t->groups = 0;
         t->worker->launch->body(t->worker->launch->arguments);
         if (t->copying) td_emu_wrong(t, "copy in flight: ends with %zu copies not waited for", t->copying);
         t->state = TD_FINISHED;
