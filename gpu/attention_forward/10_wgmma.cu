@@ -1,0 +1,108 @@
+/* Rung 10: Hopper's matrix instructions, and tiles that one thread fetches.
+ *
+ * The idea: mma.sync's operands pass through registers: every warp loads them from shared memory by ldmatrix, and
+ * issues a product of 16 × 8 × 16 at a time. wgmma multiplies 64 × N × 16 for four warps at once and reads K and V from
+ * shared memory itself; nothing but P needs registers. And a tile no longer comes by 16-byte copies of all threads,
+ * each with an address to compute: one thread asks the tensor memory accelerator for a whole box (wgmma_rows.h).
+ *
+ * A block takes ROWS queries, 64 a warpgroup, through the keys, KEYS at a time. There is one tile of K and one of V:
+ * the next K is asked for once all warpgroups have their scores and flies during softmax and P V; the next V once all
+ * have added, and flies during Q Kᵀ and softmax.
+ *
+ * Rounding points      Q, K, V   q·k, m, l, a   P        O, LSE
+ *   wgmma_bf16         bf16      float          bf16     float, then their tensor's dtype
+ *   wgmma_fp16         fp16      float          fp16     float, then their tensor's dtype */
+#include "hopper.h"
+#include "wgmma_rows.h"
+
+/* D is d rounded up; ROWS queries a block; KEYS in a tile; BLOCKS a multiprocessor is to hold. */
+template <int D_, int ROWS_, int KEYS_, int BLOCKS_> struct td_plan {
+    static constexpr int D = D_, ROWS = ROWS_, KEYS = KEYS_, BLOCKS = BLOCKS_;
+    static constexpr int THREADS = ROWS / WARPGROUP_ROWS * WARPGROUP;
+    static constexpr int BYTES = (ROWS + 2 * KEYS) * D * 2 + TILE_ALIGNMENT;
+};
+
+template <typename T, typename plan>
+__global__ void __launch_bounds__(plan::THREADS, plan::BLOCKS) wgmma(const __grid_constant__ td_forward_boxes boxes) {
+    constexpr int D = plan::D, ROWS = plan::ROWS, KEYS = plan::KEYS;
+    const td_forward &x = boxes.x;
+    __shared__ uint64_t q_full, k_full, v_full;
+    TD_DYNAMIC_SHARED(unsigned char, shared);
+    unsigned char *Q = td_tiles(shared), *K = Q + ROWS * D * 2, *V = K + KEYS * D * 2;
+    td_block_rows at = td_block_rows_of<ROWS>(x.a);
+    bool fetches = threadIdx.x == 0;
+    if (fetches) {
+        td_mbarrier_init(&q_full, 1), td_mbarrier_init(&k_full, 1), td_mbarrier_init(&v_full, 1);
+        td_mbarrier_init_done();
+    }
+    __syncthreads();
+    if (fetches && at.end > 0) {
+        td_fetch<ROWS, D>(Q, &boxes.Q, &q_full, at.b, at.h, at.first);
+        td_fetch<KEYS, D>(K, &boxes.K, &k_full, at.b, at.kv, 0);
+        td_fetch<KEYS, D>(V, &boxes.V, &v_full, at.b, at.kv, 0);
+    }
+
+    int group = threadIdx.x / WARPGROUP, thread = threadIdx.x % WARPGROUP, column = thread % 4 * 2;
+    int row = at.first + group * WARPGROUP_ROWS + thread / 32 * 16 + thread % 32 / 4; /* this thread's first */
+    const unsigned char *q = Q + group * WARPGROUP_ROWS * BOX_ROW_BYTES;
+    /* what all rows of the warpgroup may read, and the thread's own two */
+    int least = (int)td_allowed_keys(x.a.mask, at.first + group * WARPGROUP_ROWS, x.a.Tq, x.a.Tk);
+    int keys[2] = {(int)td_allowed_keys(x.a.mask, row, x.a.Tq, x.a.Tk),
+                   (int)td_allowed_keys(x.a.mask, row + 8, x.a.Tq, x.a.Tk)};
+    float O[D / 2] = {}, m[2] = {-INFINITY, -INFINITY}, l[2] = {};
+    if (at.end > 0) td_mbarrier_wait(&q_full, 0);
+
+#pragma unroll 1
+    for (int begin = 0, turn = 0; begin < at.end; begin += KEYS, turn ^= 1) {
+        bool more = begin + KEYS < at.end;
+        float S[KEYS / 2], alpha[2];
+        td_mbarrier_wait(&k_full, turn);
+        td_wgmma_begin();
+        td_scores<T, ROWS, KEYS, D>(S, q, K);
+        td_wgmma_commit();
+        td_wgmma_wait<0>();
+        td_wgmma_hold(S);
+        __syncthreads(); /* all have read K */
+        if (fetches && more) td_fetch<KEYS, D>(K, &boxes.K, &k_full, at.b, at.kv, begin + KEYS);
+
+        td_turn(S, boxes.turn);
+        if (begin + KEYS > least) {
+            int limit[2] = {keys[0] - begin - column, keys[1] - begin - column};
+            td_mask_scores(S, limit);
+        }
+        td_softmax(S, m, l, alpha, x.scale);
+        uint32_t P[KEYS / 16][4];
+        td_round<T>(P, S);
+        td_rescale(O, alpha);
+
+        td_mbarrier_wait(&v_full, turn);
+        td_wgmma_begin();
+        td_weighted_sum<T, KEYS, D>(O, P, V);
+        td_wgmma_commit();
+        td_wgmma_wait<0>();
+        td_wgmma_hold(O);
+        __syncthreads(); /* all have read V */
+        if (fetches && more) td_fetch<KEYS, D>(V, &boxes.V, &v_full, at.b, at.kv, begin + KEYS);
+    }
+    td_put_rows<T, D>(boxes, at, row, O, m, l);
+}
+
+template <typename T, typename plan> static td_status launch(const td_forward *x, void *stream, td_error *err) {
+    dim3 grid((unsigned)(x->a.B * x->a.Hq * ((x->a.Tq + plan::ROWS - 1) / plan::ROWS)));
+    td_forward_boxes boxes;
+    td_status s = td_forward_boxes_of(&boxes, x, plan::ROWS, plan::KEYS, err);
+    return s ? s : TD_LAUNCH(err, (wgmma<T, plan>), grid, plan::THREADS, plan::BYTES, stream, boxes);
+}
+
+template <typename T>
+static td_status run(const td_problem *problem, const td_tensor *tensors, void *stream, td_error *err) {
+    td_forward x = td_forward_of(&problem->attention, tensors);
+    if (!td_boxes_fit(&x)) return td_lower_rung<T>()->run(problem, tensors, NULL, stream, err);
+    return x.a.d <= 64    ? launch<T, td_plan<64, 128, 128, 2>>(&x, stream, err)
+           : x.a.d <= 128 ? launch<T, td_plan<128, 128, 64, 2>>(&x, stream, err)
+                          : launch<T, td_plan<256, 128, 64, 1>>(&x, stream, err);
+}
+
+TD_FORWARD_MATRIX_VARIANTS(wgmma,
+                           "wgmma, 64 rows a warpgroup; tiles fetched whole by one thread, one of K and one of V",
+                           TD_LIMIT_BOXES, td_forward_no_block);

@@ -1,0 +1,211 @@
+/* What the rungs on Hopper's instructions share: how tiles of Q, K and V come and lie, and the online softmax on a
+ * warpgroup's fragment of 64 rows.
+ *
+ * A tile of rows lies in shared memory as columns of 64 elements, one box of the tensor memory accelerator each,
+ * swizzled (hopper/wgmma.h). Rows and columns beyond the tensor come as zeros: that pads any d to 64, 128 or 256. The
+ * boxes of K and V end at the last key that any query may read, so that what lies beyond never gets here.
+ *
+ * A thread of a warpgroup holds parts of two rows, 8 apart: element e of a fragment (hopper/wgmma.h) is of row e / 2
+ * mod 2, in column 8 (e / 4) + e mod 2 from its own first one. Four lanes share a row. */
+#ifndef TANDEM_GPU_WGMMA_ROWS_H
+#define TANDEM_GPU_WGMMA_ROWS_H
+
+#include "attention_forward.h"
+#include "hopper.h"
+#include "mma.h"
+
+enum { WARPGROUP = 128, WARPGROUP_ROWS = 64, BOX_COLUMNS = 64, BOX_ROW_BYTES = 128, TILE_ALIGNMENT = 1024 };
+
+/* What a kernel is given. Scores are first multiplied by `turn`, 1, −1 or 0, and then by a scale above 0, so that the
+ * largest score stays the largest. */
+struct td_forward_boxes {
+    CUtensorMap Q, K, V;
+    td_forward x;
+    float turn;
+    bool vector_out; /* O's rows may be written 16 bytes at a time, in the inputs' dtype */
+};
+
+/* Host. Whether boxes can fetch Q, K and V, and there is anything to fetch. */
+static inline bool td_boxes_fit(const td_forward *x) {
+    const int64_t most = INT32_MAX - 512; /* rows and keys are counted in 32 bits, by tiles */
+    return td_tensor_map_fits(&x->Q) && td_tensor_map_fits(&x->K) && td_tensor_map_fits(&x->V) && x->a.B > 0 &&
+           x->a.Hq > 0 && x->a.Tq > 0 && x->a.Tq <= most && x->a.Tk <= most &&
+           td_allowed_keys(x->a.mask, x->a.Tq - 1, x->a.Tq, x->a.Tk) > 0;
+}
+
+/* Host. Boxes of `rows` queries and `keys` keys. */
+static inline td_status td_forward_boxes_of(td_forward_boxes *boxes, const td_forward *x, int rows, int keys,
+                                            td_error *err) {
+    int64_t read = td_allowed_keys(x->a.mask, x->a.Tq - 1, x->a.Tq, x->a.Tk);
+    boxes->x = *x;
+    boxes->turn = x->scale > 0 ? 1 : x->scale < 0 ? -1 : 0;
+    boxes->x.scale = x->scale == 0 ? 1 : fabsf(x->scale);
+    boxes->vector_out = x->O.dtype == x->Q.dtype && x->a.d % 8 == 0 && td_tensor_map_fits(&x->O);
+    td_status s = td_tensor_map(&boxes->Q, &x->Q, 0, x->a.Tq, rows, BOX_COLUMNS, true, err);
+    if (!s) s = td_tensor_map(&boxes->K, &x->K, 0, read, keys, BOX_COLUMNS, true, err);
+    return s ? s : td_tensor_map(&boxes->V, &x->V, 0, read, keys, BOX_COLUMNS, true, err);
+}
+
+/* Host. What takes the tensors that boxes cannot fetch. */
+template <typename T> static inline const td_variant *td_lower_rung(void);
+template <> inline const td_variant *td_lower_rung<td_bf16>(void) {
+    return &TD_GPU(attention_forward_online_tiled_bf16);
+}
+template <> inline const td_variant *td_lower_rung<td_fp16>(void) {
+    return &TD_GPU(attention_forward_online_tiled_fp16);
+}
+#define TD_LIMIT_BOXES                                                                                                 \
+    "; tensors without 16-byte rows go to online_tiled; d between 64, 128 and 256 is padded with zeros"
+
+/* A block's queries, `first` and on, of one head; they read keys 0 … end − 1. A causal mask leaves the last rows most
+ * keys: of a head, they start first. */
+struct td_block_rows {
+    int b, h, kv, first, end;
+};
+
+template <int ROWS> static __device__ __forceinline__ td_block_rows td_block_rows_of(const td_attention_problem &a) {
+    int tiles = ((int)a.Tq + ROWS - 1) / ROWS, head = blockIdx.x / tiles, h = head % (int)a.Hq;
+    int first = (tiles - 1 - blockIdx.x % tiles) * ROWS, last = min(first + ROWS, (int)a.Tq) - 1;
+    return {head / (int)a.Hq, h, h / (int)(a.Hq / a.Hkv), first, (int)td_allowed_keys(a.mask, last, a.Tq, a.Tk)};
+}
+
+/* The first multiple of 1024 in the block's dynamic shared memory. */
+static __device__ __forceinline__ unsigned char *td_tiles(unsigned char *shared) {
+    return shared + (TILE_ALIGNMENT - td_shared_address(shared) % TILE_ALIGNMENT) % TILE_ALIGNMENT;
+}
+
+/* One thread asks for a tile of ROWS rows, D wide. `full` ends its phase when all has landed. */
+template <int ROWS, int D>
+static __device__ __forceinline__ void td_fetch(unsigned char *tile, const CUtensorMap *map, uint64_t *full, int b,
+                                                int h, int i) {
+    td_mbarrier_expect(full, ROWS * D * 2);
+#pragma unroll
+    for (int c = 0; c < D; c += BOX_COLUMNS) td_tma_load(tile + c * ROWS * 2, map, full, b, h, i, c);
+}
+
+/* S = Q Kᵀ of a warpgroup's 64 rows and KEYS keys: `q` its first row in a tile of ROWS. */
+template <typename T, int ROWS, int KEYS, int D>
+static __device__ __forceinline__ void td_scores(float (&S)[KEYS / 2], const unsigned char *q, const unsigned char *k) {
+    uint64_t left = td_descriptor_by_rows(q), right = td_descriptor_by_rows(k);
+#pragma unroll
+    for (int c = 0; c < D; c += 16) {
+        int column = c / BOX_COLUMNS * BOX_ROW_BYTES, within = c % BOX_COLUMNS * 2;
+        td_wgmma<T, 0, 0>(S, td_descriptor_at(left, column * ROWS + within),
+                          td_descriptor_at(right, column * KEYS + within), c > 0);
+    }
+}
+
+/* O += P V. */
+template <typename T, int KEYS, int D>
+static __device__ __forceinline__ void td_weighted_sum(float (&O)[D / 2], const uint32_t (&P)[KEYS / 16][4],
+                                                       const unsigned char *v) {
+    uint64_t right = td_descriptor_by_columns(v, KEYS * BOX_ROW_BYTES);
+#pragma unroll
+    for (int n = 0; n < KEYS / 16; n++) td_wgmma<T, 1>(O, P[n], td_descriptor_at(right, n * 16 * BOX_ROW_BYTES), 1);
+}
+
+/* Scores of columns from limit[i] on become −∞ in row i; `limit` counts from the thread's own first column. */
+template <int N> static __device__ __forceinline__ void td_mask_scores(float (&S)[N], const int (&limit)[2]) {
+#pragma unroll
+    for (int e = 0; e < N; e++)
+        if (8 * (e / 4) + e % 2 >= limit[e / 2 % 2]) S[e] = -INFINITY;
+}
+
+template <int N> static __device__ __forceinline__ void td_turn(float (&S)[N], float turn) {
+    if (turn == 1) return;
+#pragma unroll
+    for (int e = 0; e < N; e++) S[e] *= turn;
+}
+
+/* From S to unrounded P in place; m, of scaled scores, and l, of this thread's columns, follow. What was summed with
+ * the old m is to be multiplied by alpha. */
+template <int N>
+static __device__ __forceinline__ void td_softmax(float (&S)[N], float (&m)[2], float (&l)[2], float (&alpha)[2],
+                                                  float scale) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        float most = S[2 * i], sum = 0; /* NaN loses, and comes back through l */
+#pragma unroll
+        for (int e = 2 * i; e < N; e += 4) most = fmaxf(most, fmaxf(S[e], S[e + 1]));
+        most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
+        most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2));
+        float m_new = fmaxf(m[i], most * scale), shift = td_shift(m_new);
+        alpha[i] = td_exp2(m[i] - shift);
+#pragma unroll
+        for (int e = 2 * i; e < N; e += 4) {
+            S[e] = td_exp2(fmaf(S[e], scale, -shift));
+            S[e + 1] = td_exp2(fmaf(S[e + 1], scale, -shift));
+            sum += S[e] + S[e + 1];
+        }
+        l[i] = alpha[i] * l[i] + sum;
+        m[i] = m_new;
+    }
+}
+
+/* P rounded, as the next product's left operand: it is the same thread's. */
+template <typename T, int N> static __device__ __forceinline__ void td_round(uint32_t (&P)[N / 8][4], float (&S)[N]) {
+#pragma unroll
+    for (int e = 0; e < N; e += 2) P[e / 8][e / 2 % 4] = td_pack<T>(S[e], S[e + 1]);
+}
+
+template <int N> static __device__ __forceinline__ void td_rescale(float (&O)[N], const float (&alpha)[2]) {
+#pragma unroll
+    for (int e = 0; e < N; e++) O[e] *= alpha[e / 2 % 2];
+}
+
+/* Lane p of four has pair p of four groups of columns; afterwards all pairs of group p. */
+static __device__ __forceinline__ void td_regroup(uint32_t (&r)[4], int p) {
+#pragma unroll
+    for (int step = 1; step < 4; step *= 2)
+#pragma unroll
+        for (int n = 0; n < 2; n++) {
+            int low = n * (3 - step), high = low + step;
+            bool upper = p & step;
+            uint32_t got = __shfl_xor_sync(0xffffffffu, upper ? r[low] : r[high], step);
+            if (upper)
+                r[low] = got;
+            else
+                r[high] = got;
+        }
+}
+
+/* The thread's two rows of O and LSE, `row` and the one 8 below. */
+template <typename T, int D>
+static __device__ __forceinline__ void td_put_rows(const td_forward_boxes &boxes, td_block_rows at, int row,
+                                                   const float (&O)[D / 2], const float (&m)[2], const float (&l)[2]) {
+    const td_forward &x = boxes.x;
+    int d = (int)x.a.d, p = threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        int64_t q = row + 8 * i, allowed = td_allowed_keys(x.a.mask, q, x.a.Tq, x.a.Tk);
+        float sum = l[i] + __shfl_xor_sync(0xffffffffu, l[i], 1);
+        sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+        float inverse = 1 / sum;
+        bool inside = q < x.a.Tq;
+        if (inside && x.LSE.data && p == 0) td_set(&x.LSE, at.b, at.h, q, 0, td_lse(allowed, m[i], sum));
+        if (!x.O.data) continue;
+        int64_t offset = td_offset(&x.O, at.b, at.h, q, 0);
+#pragma unroll
+        for (int n = 0; n < D / 8; n += 4) {
+            float o[8];
+            uint32_t r[4];
+#pragma unroll
+            for (int e = 0; e < 8; e++) o[e] = allowed == 0 ? 0 : O[4 * (n + e / 2) + 2 * i + e % 2] * inverse;
+            if (boxes.vector_out) {
+#pragma unroll
+                for (int e = 0; e < 4; e++) r[e] = td_pack<T>(o[2 * e], o[2 * e + 1]);
+                td_regroup(r, p);
+                if (inside && 8 * (n + p) < d)
+                    *(uint4 *)((T *)x.O.data + offset + 8 * (n + p)) = make_uint4(r[0], r[1], r[2], r[3]);
+            } else {
+#pragma unroll
+                for (int e = 0; e < 8; e++) {
+                    int c = 8 * (n + e / 2) + 2 * p + e % 2;
+                    if (inside && c < d) td_store(&x.O, offset + c * x.O.stride[3], o[e]);
+                }
+            }
+        }
+    }
+}
+
+#endif
