@@ -4,13 +4,6 @@
 
 #include "register_tiles.h"
 
-/* Rows of a tensor that may be loaded 16 bytes at a time: contiguous, multiples of 4 elements, and aligned. */
-static inline bool td_in_vectors(const td_tensor *t) {
-    bool vectors = t->stride[3] == 1 && t->size[3] % 4 == 0 && (uintptr_t)t->data % 16 == 0;
-    for (int k = 0; k < 3; k++) vectors = vectors && t->stride[k] % 4 == 0;
-    return vectors;
-}
-
 /* Start to copy rows first … first + ROWS − 1 of head (b, h) into a tile, with zeros beyond the ends. */
 template <int ROWS, int WIDTH, int RUN>
 static __device__ __forceinline__ void td_copy_rows(float *tile, const td_tensor &t, bool vectors, int64_t b, int64_t h,
