@@ -4,6 +4,7 @@
 #include "ceilings.h"
 #include "gpt/layers.h"
 #include "marks.h"
+#include "mma_layouts.h"
 #include "range.h"
 #include "step.h"
 #include "tandem/device.h"
@@ -11,6 +12,7 @@
 #include "tandem/tandem.h"
 
 const td_variant *const td_cuda_variants[] = {NULL};
+const td_mma_layouts td_cuda_mma_layouts[2] = {{0}};
 const td_adam_rungs td_cuda_adam_rungs = {NULL, NULL};
 
 static td_status none(td_error *why) {

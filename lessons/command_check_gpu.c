@@ -1,7 +1,6 @@
 /* tandem check-gpu: every rung of gpu/ against the reference, over the shapes and the facts that kernels fail on. */
 #include "../checks/arguments.h"
 #include "../checks/bench.h"
-#include "../checks/engine_check.h"
 #include "../checks/facts.h"
 #include "../checks/file.h"
 #include "../checks/mirror.h"
@@ -11,6 +10,7 @@
 #include "../checks/rungs.h"
 #include "../checks/text.h"
 #include "commands.h"
+#include "gpu_parts.h"
 #include <math.h>
 #include <string.h>
 
@@ -216,23 +216,6 @@ static void print(const td_variant *v, const tally *t) {
     fflush(stdout);
 }
 
-/* What data parallelism and Adam do on a rank. */
-static td_status check_engine(const scope *s, td_error *err) {
-    char reason[200];
-    td_verdict v;
-    td_engine engine;
-    td_status status =
-        s->backend == TD_CUDA ? td_cuda_engine(&engine, NULL, err) : td_emulated_engine(&engine, NULL, err);
-    if (!status) status = td_engine_check(&engine, s->backend == TD_CUDA ? 1000003 : 300, &v, reason, err);
-    if (status) return status;
-    printf("%-34s %s  %s\n", "engine: operations on long vectors", td_verdict_name(v), reason);
-    td_record_row(s->record);
-    td_record_text(s->record, "operation", "engine");
-    td_record_text(s->record, "verdict", td_verdict_name(v));
-    td_record_text(s->record, "reason", reason);
-    return v == TD_FAIL ? td_fail(err, TD_WRONG, "engine: %s", reason) : TD_OK;
-}
-
 static int is_wanted(const scope *s, const td_variant *v) {
     return s->only ? v == s->only : v->backend == s->backend && td_op_is_attention(v->op) && !v->mistake;
 }
@@ -274,7 +257,7 @@ static td_status check(const td_arguments *arguments, td_error *err) {
     printf("device  %s%s%s\n", device->name, device->driver[0] ? ", driver " : "", device->driver);
     if (!(s.record = td_record_new())) return td_fail(err, TD_NO_MEMORY, "no memory for the record");
     status = check_all(&s, err);
-    if (!status && !s.only) status = check_engine(&s, err);
+    if (!status && !s.only) status = td_gpu_parts_check(device, s.record, err);
     td_arguments_replay(arguments, replay, sizeof replay);
     td_record_provenance_of(s.record, device, replay);
     td_error lost;
