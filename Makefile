@@ -93,8 +93,8 @@ bench: all ## time the variants of an operation: make bench OP=gemm N=1024
 	$(measured) bench $(parameters)
 bench-cpu: all ## time the CPU's attention beside OpenBLAS, in turn
 	$(measured) bench-cpu $(parameters)
-bench-gpu-peers: all ## time the GPU's attention beside PyTorch's, in turn
-	$(if $(VERBOSE),,@)python3 checks/peers/sdpa.py $(BUILD)/libtandem.so out/gpu_peers.csv --commit "$$(cat $(BUILD)/commit)"
+bench-gpu-peers: all ## time the GPU's attention beside PyTorch's and Triton's, in turn; CELLS=128:4096:none ONLY=overlapped,cudnn OP= DTYPE=
+	$(if $(VERBOSE),,@)python3 checks/peers/sdpa.py --commit "$$(cat $(BUILD)/commit)" $(BUILD)/libtandem.so out $(parameters)
 bench-gpu-adam: all ## the GPU's Adam: checked, beside a copy, and beside PyTorch's in turn
 	$(tandem) bench-adam $(parameters)
 	$(if $(VERBOSE),,@)python3 checks/peers/adam.py $(BUILD)/libtandem.so out/gpu_adam_peers.csv --commit "$$(cat $(BUILD)/commit)"

@@ -1,0 +1,106 @@
+"""Who takes part: our rungs, PyTorch's backends one by one, and Triton. All work on the same tensors."""
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention as sdpa
+
+import triton_attention
+from library import DK, DO, DQ, DV, K, LSE, O, Q, V
+
+BACKENDS = {"sdpa_efficient": SDPBackend.EFFICIENT_ATTENTION, "sdpa_math": SDPBackend.MATH,
+            "sdpa_flash2": SDPBackend.FLASH_ATTENTION, "sdpa_cudnn": SDPBackend.CUDNN_ATTENTION}
+# 16-bit rungs that have no matrix units: hundreds of ms where the others take a few.
+SLOW = ("dense", "online_warp", "online_tiled", "backward_dense", "backward_atomic", "backward_two_pass")
+MOST_WORKSPACE = 40 << 30
+
+
+class Contender:
+    """`run(i)` computes set i and returns the outputs; `ours` is held to a peer's error."""
+
+    def __init__(self, name, run):
+        self.name, self.run, self.ours = name, run, name.startswith("gpu_")
+        self.timed, self.slow, self.ms, self.error, self.failed = True, False, [], {}, ""
+
+
+def short(name):
+    """The name without what all contenders share: overlapped, cudnn, triton; a backward rung with or without that."""
+    parts = name.split("_")
+    return "_".join(parts[1:-1] if parts[0] == "gpu" else parts[1:] if parts[0] == "sdpa" else parts)
+
+
+def is_wanted(name, only):
+    return not only or short(name) in only or short(name).removeprefix("backward_") in only
+
+
+def of_tandem(tandem, case, problem, sets, only, skip):
+    backward, most, found = case.backward, 0, []
+    for name in tandem.names(case.op, case.dtype):
+        if not is_wanted(name, only) or (short(name) in SLOW and case.dtype != "f32" and not case.ladder):
+            continue
+        need, why = tandem.need(name, problem)
+        if need is None or need > MOST_WORKSPACE:
+            skip(name, why or f"{need >> 30} GiB of workspace")
+            continue
+        most = max(most, need)
+        arrays = [tandem.tensors(t if backward else t[:5] + [None] * 4) for t in sets]
+
+        def run(i, name=name, arrays=arrays):
+            tandem.enqueue(name, problem, arrays[i])
+            return [sets[i][j] for j in ((DQ, DK, DV) if backward else (O,))]
+        found.append(Contender(name, run))
+    tandem.grow(most)
+    return found
+
+
+def of_torch(case, sets, only):
+    """A backend is asked for by name: what PyTorch would choose by itself depends on the shape."""
+    found = []
+    for name, backend in BACKENDS.items():
+        if not is_wanted(name, only) or (name == "sdpa_math" and case.dtype != "f32"):
+            continue
+
+        def run(i, backend=backend, graphs={}):
+            t = sets[i]
+            with sdpa_kernel(backend):
+                if not case.backward:
+                    with torch.no_grad():
+                        return [sdpa(t[Q], t[K], t[V], is_causal=case.causal)]
+                if i not in graphs:
+                    leaves = [t[j].detach().requires_grad_() for j in (Q, K, V)]
+                    graphs[i] = leaves, sdpa(*leaves, is_causal=case.causal)
+                leaves, o = graphs[i]
+                return list(torch.autograd.grad(o, leaves, t[DO], retain_graph=True))
+        found.append(Contender(name, run))
+    return found
+
+
+def of_triton(case, sets, only):
+    if case.dtype == "f32" or not is_wanted("triton", only):
+        return []
+    peer = []
+
+    def run(i):
+        if not peer:
+            peer.append(triton_attention.Attention(case.B, case.H, case.T, case.d, case.causal, "cuda"))
+        t = sets[i]
+        if not case.backward:
+            peer[0].forward(t[Q], t[K], t[V], t[O])
+            return [t[O]]
+        peer[0].backward(t[Q], t[K], t[V], t[O], t[LSE], t[DO], t[DQ], t[DK], t[DV])
+        return [t[DQ], t[DK], t[DV]]
+    return [Contender("triton", run)]
+
+
+def able(found, sets, skip):
+    """Those that can: each has run every set once, by which peers have chosen their kernels and compiled them, and for
+    backward have made their forward pass, outside every interval."""
+    kept = []
+    for who in found:
+        try:
+            for i in range(len(sets)):
+                who.run(i)
+            torch.cuda.synchronize()
+        except (RuntimeError, torch.cuda.OutOfMemoryError) as no:
+            skip(who.name, str(no).splitlines()[0][:100])
+            continue
+        kept.append(who)
+    return kept
