@@ -12,7 +12,8 @@ td_check_options td_check_defaults(const td_variant *variant) {
     return (td_check_options){TD_FIXTURE_NORMAL, TD_LAYOUT_CONTIGUOUS, 1, variant->dtype, variant->dtype};
 }
 
-static const char *const layouts[TD_LAYOUTS] = {"contiguous", "transposed", "broadcast"};
+static const char *const layouts[TD_LAYOUTS] = {"contiguous", "transposed", "broadcast",
+                                                "padded",     "shifted",    "interleaved"};
 
 const char *td_layout_name(td_layout layout) {
     return (unsigned)layout < TD_LAYOUTS ? layouts[layout] : "?";
@@ -24,7 +25,9 @@ td_status td_layout_parse(const char *text, td_layout *out, td_error *err) {
             *out = (td_layout)k;
             return TD_OK;
         }
-    return td_fail(err, TD_BAD_PARAM, "layout = '%.40s': unknown; legal are contiguous, transposed, broadcast", text);
+    return td_fail(
+        err, TD_BAD_PARAM,
+        "layout = '%.40s': unknown; legal are contiguous, transposed, broadcast, padded, shifted, interleaved", text);
 }
 
 int td_check_worst(const td_check_result *result) {

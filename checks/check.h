@@ -6,11 +6,21 @@
 #include "fixtures.h"
 #include "operations.h"
 
-typedef enum td_layout { TD_LAYOUT_CONTIGUOUS = 0, TD_LAYOUT_TRANSPOSED, TD_LAYOUT_BROADCAST, TD_LAYOUTS } td_layout;
+typedef enum td_layout {
+    TD_LAYOUT_CONTIGUOUS = 0,
+    TD_LAYOUT_TRANSPOSED,
+    TD_LAYOUT_BROADCAST,
+    TD_LAYOUT_PADDED,
+    TD_LAYOUT_SHIFTED,
+    TD_LAYOUT_INTERLEAVED,
+    TD_LAYOUTS
+} td_layout;
 const char *td_layout_name(td_layout layout);
 td_status td_layout_parse(const char *text, td_layout *out, td_error *err);
 /* TRANSPOSED: stored (B,T,H,d) with padded rows and a base address one element off alignment; BROADCAST: K and V with
- * stride 0 over the batch. */
+ * stride 0 over the batch. What 16-byte loads need, and each by itself what they cannot do with: PADDED, stored
+ * (B,T,H,d), rows begin at multiples of 8 elements and end before the next; SHIFTED, contiguous but for a base address
+ * one element off; INTERLEAVED, every other element. */
 
 typedef struct td_check_options {
     td_fixture fixture;

@@ -8,7 +8,7 @@ static const int64_t lengths[] = {1, 15, 16, 17, 31, 33, 127};
 static const int64_t head_dims[] = {1, 46, 63, 64, 128, 256};
 /* B, Hq, Hkv; and keys beyond the queries. */
 static const int64_t heads[][4] = {{1, 1, 1, 0}, {1, 4, 2, 1}, {2, 3, 1, 0}, {2, 2, 2, 9}};
-enum { LENGTHS = 7, HEAD_DIMS = 6, HEADS = 4, FEW_SEED = 1013, ALL_SEED = 1 };
+enum { LENGTHS = 7, HEAD_DIMS = 6, HEADS = 4, FEW_SEED = 1068, ALL_SEED = 1 };
 
 /* Case number n of this length and head dimension: the rest is drawn, with a seed under which each value of one choice
  * meets nearly each of every other (a test counts). Causal from the bottom right with fewer keys than queries has rows
@@ -61,9 +61,31 @@ static int all(int n, td_rung_case *out) {
     return 1;
 }
 
+/* Tiles of the matrix rungs: 64 to 256 rows, d padded to 64, 128 or 256. Each length meets d = 64, 128 and two others,
+ * half of the cases in a layout that 16-byte loads can take. */
+static int tiles(int n, td_rung_case *out) {
+    static const int64_t edges[] = {64, 80, 112, 128, 176, 192, 256}, widths[] = {8, 40, 72, 80, 96, 160, 192, 256};
+    enum { EDGES = 7, WIDTHS = 8, TIMES = 4 };
+    const td_philox4 draw = td_philox(ALL_SEED, 1, (uint64_t)n), more = td_philox(ALL_SEED, 2, (uint64_t)n);
+    if (n >= 3 * EDGES * TIMES) return 0;
+    int turn = n / (3 * EDGES);
+    int64_t Tq = edges[n % EDGES] + n / EDGES % 3 - 1, Tk = edges[draw.x[0] % EDGES] + draw.x[1] % 3 - 1;
+    int64_t d = turn < 2 ? 64 << turn : widths[(n + turn * (3 * EDGES + 1)) % WIDTHS];
+    const int64_t *h = heads[draw.x[2] % 3];
+    static const td_layout aligned[] = {TD_LAYOUT_CONTIGUOUS, TD_LAYOUT_PADDED, TD_LAYOUT_BROADCAST};
+    td_layout layout = more.x[0] % 2 ? aligned[more.x[1] % 3] : (td_layout)(more.x[1] % TD_LAYOUTS);
+    *out = (td_rung_case){.layout = layout, .wide_output = more.x[2] % 4 == 0, .matrix = 1};
+    out->problem =
+        (td_attention_problem){h[0], h[1], h[2], Tq, Tk, d, 1 / sqrt((double)d), (td_mask)(draw.x[3] % TD_MASKS), 0};
+    return 1;
+}
+
 static int large(int n, td_rung_case *out) {
     static const td_attention_problem problems[] = {
         {8300, 16, 16, 1, 1, 128, 0.0883883476483184, TD_MASK_CAUSAL_TOP_LEFT, 0}, /* 132,800 heads > 65,535 */
+        {4200, 16, 16, 1, 1, 64, 0.125, TD_MASK_NONE, 0},                          /* 67,200: few enough for 16 bits */
+        {5, 28, 7, 130, 140, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},           /* more tiles than multiprocessors */
+        {1, 2, 1, 700, 650, 128, 0.0883883476483184, TD_MASK_CAUSAL_TOP_LEFT, 0},
         {1, 1, 1, 8192, 64, 64, 0.125, TD_MASK_NONE, 0},
         {1, 1, 1, 64, 8192, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
         {1, 1, 1, 8192, 8192, 16, 0.25, TD_MASK_CAUSAL_TOP_LEFT, 0},
@@ -74,16 +96,23 @@ static int large(int n, td_rung_case *out) {
 }
 
 int td_rung_case_at(td_rung_set set, int n, td_rung_case *out) {
-    int (*const at[TD_RUNG_SETS])(int, td_rung_case *) = {few, all, edges, large};
+    int (*const at[TD_RUNG_SETS])(int, td_rung_case *) = {few, all, edges, tiles, large};
     return at[set](n, out);
+}
+
+/* Their operands have 16 bits, P's too. */
+static int on_matrix_units(const td_variant *variant) {
+    return td_unit_roundoff(variant->rounding.probs) > td_unit_roundoff(TD_F32);
 }
 
 int td_rung_takes(const td_variant *variant, const td_rung_case *rung_case) {
     const td_attention_problem *a = &rung_case->problem;
     double pairs = (double)(a->B * a->Hq) * (double)a->Tq * (double)a->Tk;
     if (!td_op_is_attention(variant->op)) return 0;
+    if (rung_case->matrix && !on_matrix_units(variant)) return 0;
     if (pairs <= 1e5) return 1;
-    return variant->dtype == TD_F32 && (variant->op == TD_OP_ATTENTION_FORWARD || pairs <= 1e7);
+    if (variant->dtype != TD_F32) return on_matrix_units(variant) && pairs <= 3e6;
+    return variant->op == TD_OP_ATTENTION_FORWARD || pairs <= 1e7;
 }
 
 int td_rung_is_turn(const td_variant *variant, int n) {

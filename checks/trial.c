@@ -19,11 +19,13 @@ void td_trial_plan_layout(td_trial_plan *plan, const td_variant *variant, const 
         td_dtype dtype = td_trial_dtype(variant, role->index, role->is_output ? output_dtype : variant->dtype);
         td_tensor *view = &plan->view[role->index];
         *view = td_contiguous(NULL, dtype, n[0], n[1], n[2], n[3]);
-        if (layout == TD_LAYOUT_TRANSPOSED) {
-            int64_t row = n[3] + 3;
+        if (layout == TD_LAYOUT_TRANSPOSED || layout == TD_LAYOUT_PADDED) {
+            int64_t row = layout == TD_LAYOUT_PADDED ? n[3] / 8 * 8 + 8 : n[3] + 3;
             view->stride[1] = row, view->stride[2] = n[1] * row, view->stride[0] = n[2] * n[1] * row;
-            plan->lead[role->index] = 1;
         }
+        if (layout == TD_LAYOUT_TRANSPOSED || layout == TD_LAYOUT_SHIFTED) plan->lead[role->index] = 1;
+        if (layout == TD_LAYOUT_INTERLEAVED)
+            for (int dim = 0; dim < 4; dim++) view->stride[dim] *= 2;
         if (layout == TD_LAYOUT_BROADCAST && (role->index == TD_K || role->index == TD_V) && !role->is_output)
             view->stride[0] = 0;
     }

@@ -31,8 +31,9 @@ static const td_option options[] = {
      "type to which the inputs are rounded first: with bf16, every variant that can gets the same inputs"},
     {"seed", "1", "integer, 0 or more", "of the inputs"},
     {"fixture", "normal", "normal, outlier, offset, equal, one-hot", "distribution of the inputs"},
-    {"layout", "contiguous", "contiguous, transposed, broadcast",
-     "transposed: (B,T,H,D) with padded rows, off alignment; broadcast: K and V with stride 0 over the batch"},
+    {"layout", "contiguous", "contiguous, transposed, broadcast, padded, shifted, interleaved",
+     "transposed: (B,T,H,D) with padded rows, off alignment; broadcast: K and V with stride 0 over the batch; padded: "
+     "(B,T,H,D), rows from multiples of 8 elements; shifted: off alignment by one; interleaved: every other element"},
     {"csv", "", "a file to write", "the same rows with all their numbers"},
     {NULL, NULL, NULL, NULL},
 };

@@ -195,6 +195,7 @@ static td_status check_variant(const scope *s, const td_variant *v, tally *t, td
     double began = td_now();
     int count = add_shapes(v, s->few ? TD_RUNGS_FEW : TD_RUNGS_ALL, jobs, 0);
     count = add_shapes(v, TD_RUNGS_EDGES, jobs, count);
+    if (!s->few) count = add_shapes(v, TD_RUNGS_TILES, jobs, count);
     if (!s->few) count = add_shapes(v, TD_RUNGS_LARGE, jobs, count);
     if (!s->few) count = add_facts(v, TD_FACT_NEIGHBOURS, jobs, count);
     if (!s->few || s->backend == TD_EMULATED) count = add_promises(v, jobs, count);
