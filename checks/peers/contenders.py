@@ -83,7 +83,7 @@ def of_triton(case, sets, only):
             peer.append(triton_attention.Attention(case.B, case.H, case.T, case.d, case.causal, "cuda"))
         t = sets[i]
         if not case.backward:
-            peer[0].forward(t[Q], t[K], t[V], t[O])
+            peer[0].forward(t[Q], t[K], t[V], t[O], t[LSE])
             return [t[O]]
         peer[0].backward(t[Q], t[K], t[V], t[O], t[LSE], t[DO], t[DQ], t[DK], t[DV])
         return [t[DQ], t[DK], t[DV]]

@@ -32,7 +32,7 @@ if not torch.cuda.is_available():
 
 from contenders import SLOW, able, is_wanted, of_tandem, of_torch, of_triton  # need torch
 from inputs import sets_of
-from library import DK, DQ, DTYPE, DV, LSE, MASK, O, OPS, Problem, Tandem
+from library import DK, DO, DQ, DTYPE, DV, LSE, MASK, O, OPS, Problem, Tandem
 from results import provenance, write
 
 SETS, FLUSH_BYTES, ROUNDS, FEW_ROUNDS, WARM, CAP_SECONDS, SLOW_MS = 2, 256 << 20, 22, 4, 2, 4.0, 50.0
@@ -144,6 +144,8 @@ def measure(tandem, clock, case, data, only):
     def skip(name, why):
         print(f"  {name:36} SKIP  {why}", flush=True)
     sets, truth = data
+    if not case.backward:  # the truth's O and LSE stay, for backward
+        sets = [t[:O] + [torch.empty_like(t[O]), torch.empty_like(t[LSE])] + t[DO:] for t in sets]
     problem = Problem(OPS.index(case.op), case.B, case.H, case.H, case.T, case.T, case.d, case.d ** -0.5,
                       MASK[case.mask], 0)
     heads = len(truth.heads)
