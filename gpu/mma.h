@@ -8,6 +8,8 @@
  * - void td_copy16_async(void *shared, const void *global, bool inside): as td_copy4_async, whatever the 16 bytes are.
  *   td_copies_commit() closes the thread's group of copies; td_copies_wait_but<N>() until all but the last N groups
  *   have landed.
+ * td_mma and td_ldmatrix4 wait for all lanes of the warp, but that orders no memory: between the stores of a row and
+ * the load of another lane that has it stands __syncwarp or a barrier, and so between the load and the next stores.
  *
  * Fragments (PTX ISA, "Matrix Fragments for mma.m16n8k16"), of lane l, with g = l / 4 and p = 2 (l mod 4); a register
  * holds two elements, the one in the lower column, or for B the lower row, in its low half:

@@ -5,13 +5,13 @@
  * thread and address (named by its allocation, or as shared memory, with the offset). Faults: two threads meet at an
  * address of global or shared memory with no barrier between (a race, unless both read or both are atomic); an access
  * outside what the kernel may touch; one that is not aligned to its size; a read of a byte that nobody wrote; a barrier
- * or warp operation that not all its threads reach; a copy to shared memory (td_copy4_async) whose place is touched, or
- * whose source is changed, before its thread has waited for it, or for which nobody waits; more threads or shared
- * memory than a block may have. So is a loop that waits for another thread without end: threads change places at
- * barriers and warp operations alone; and a loop with barriers or warp operations in it that does not end: 2^20
- * barriers in a block, or 2^24 of both. Unseen stay an index that leaves one __shared__ array by way of a pointer and
- * lands in another; two warp operations of the same kind in one line, which count as the same; and a loop without end
- * that touches no memory. */
+ * or warp operation that not all its threads reach; a copy to shared memory (td_copy4_async, td_copy16_async) whose
+ * place is touched, or whose source is changed, before its thread has waited for it or for its group, or for which
+ * nobody waits; a row for td_ldmatrix4 outside shared memory; more threads or shared memory than a block may have. So
+ * is a loop that waits for another thread without end: threads change places at barriers and warp operations alone; and
+ * a loop with barriers or warp operations in it that does not end: 2^20 barriers in a block, or 2^24 of both. Unseen
+ * stay an index that leaves one __shared__ array by way of a pointer and lands in another; two warp operations of the
+ * same kind in one line, which count as the same; and a loop without end that touches no memory. */
 #ifndef TANDEM_GPU_EMU_H
 #define TANDEM_GPU_EMU_H
 
@@ -38,8 +38,8 @@ typedef struct td_emulated_counts {
     /* Warp requests: one instruction of the up to 32 threads of a warp. Sectors: distinct pieces of 32 bytes that a
      * request touches, which is what the L1 cache is asked for. */
     int64_t global_load_requests, global_load_sectors, global_store_requests, global_store_sectors;
-    int64_t global_atomics; /* by thread; td_atomic_add4 is four */
-    int64_t shared_load_requests, shared_store_requests;
+    int64_t global_atomics;                              /* by thread; td_atomic_add4 is four */
+    int64_t shared_load_requests, shared_store_requests; /* td_ldmatrix4 is one, of 16 bytes a lane */
     /* Shared memory serves 32 lanes in one pass, of 8 bytes 16, of 16 bytes 8, if no two want different words of one
      * of its 32 banks. Conflicts are the passes beyond those. */
     int64_t shared_load_conflicts, shared_store_conflicts;

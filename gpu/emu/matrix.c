@@ -36,8 +36,9 @@ static void unpack(double two[2], uint32_t both, bool half) {
         two[i] = (double)(half ? td_fp16_to_f32((uint16_t)both) : td_bf16_to_f32((uint16_t)both));
 }
 
-/* C += A B by the layouts that ../mma.h gives. The 16 products of a C are exact in double, and are added to it there,
- * k by k; the sum is rounded to float once. A GPU's own order and rounding are its secret, and its last bits others. */
+/* C += A B by the layouts that ../mma.h gives. The 16 products of a C are exact in double and are added to it there,
+ * k by k; the sum is rounded to float once. A GPU's order and rounding are its own: an H200, on normal deviates, gives
+ * the same float in 55 to 90 of 100, mostly a smaller one in the others, never off by more than 2^-21 Σ|terms|. */
 static void multiply(td_thread *lanes, bool half) {
     double a[16][16], b[16][8], both[2];
     for (int l = 0; l < TD_WARP; l++) {

@@ -1,6 +1,6 @@
 /* Kernels whose requests can be counted by hand; test_counts.c has the formulas. */
 #include "counted.h"
-#include "gpu.h"
+#include "mma.h"
 
 enum { T = 32, M = 16 };
 
@@ -61,6 +61,20 @@ template <int pad> __global__ void rows_of_vectors(const float *x, float *y) {
     td_store4(y + 4 * threadIdx.x, td_load4(&tile[threadIdx.x][0]));
 }
 
+/* Rows of 256 bytes, a piece of 16 bytes a lane, read as four 8×8 matrices: all 8 pieces of a matrix lie in the same
+ * banks, unless the places of a row's pieces are exchanged by its number. */
+template <bool swizzled> __global__ void matrices(const float *x, float *y) {
+    __shared__ __align__(16) float tile[T][64];
+    const int lane = threadIdx.x, at = swizzled ? lane % 8 : 0;
+    uint32_t r[4];
+    td_copy16_async(&tile[lane][4 * at], x + 4 * lane, true);
+    td_copies_commit();
+    td_copies_wait_but<0>();
+    __syncwarp();
+    td_ldmatrix4(r, &tile[lane][4 * at]);
+    for (int i = 0; i < 4; i++) ((uint32_t *)y)[(blockIdx.x * 4 + i) * T + lane] = r[i];
+}
+
 /* Lanes below blockIdx.x pass the loop more often; then all add up. */
 __global__ void sum(const float *x, float *y) {
     float part = 0;
@@ -94,6 +108,8 @@ extern "C" td_status td_test_counted(td_test_kernel kernel, int blocks, const fl
     case TD_PRODUCT: return TD_LAUNCH(err, product, dim3(n, n), dim3(M, M), 0, NULL, x, y);
     case TD_ROWS: return TD_LAUNCH(err, (rows_of_vectors<0>), 1, 32, 0, NULL, x, y);
     case TD_ROWS_PADDED: return TD_LAUNCH(err, (rows_of_vectors<4>), 1, 32, 0, NULL, x, y);
+    case TD_MATRICES: return TD_LAUNCH(err, (matrices<false>), n, 32, 0, NULL, x, y);
+    case TD_MATRICES_SWIZZLED: return TD_LAUNCH(err, (matrices<true>), n, 32, 0, NULL, x, y);
     case TD_SUM: return td_zero(y, sizeof *y, NULL, err) ? TD_INTERNAL : TD_LAUNCH(err, sum, n, 32, 0, NULL, x, y);
     case TD_ADD:
         return td_zero(y, 8 * sizeof *y, NULL, err) ? TD_INTERNAL : TD_LAUNCH(err, add_ones, n, 64, 0, NULL, y);

@@ -15,6 +15,8 @@ typedef enum {
     TD_PRODUCT,
     TD_ROWS,
     TD_ROWS_PADDED,
+    TD_MATRICES,
+    TD_MATRICES_SWIZZLED,
     TD_SUM,
     TD_ADD
 } td_test_kernel;

@@ -24,7 +24,7 @@ typedef struct td_test_fault {
     }
 extern "C" {
 #endif
-extern const td_test_fault td_test_races[], td_test_faults[], td_test_copies[];
+extern const td_test_fault td_test_races[], td_test_faults[], td_test_copies[], td_test_matrices[];
 #ifdef __cplusplus
 }
 #endif

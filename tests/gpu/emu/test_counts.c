@@ -126,6 +126,20 @@ Test(emulator_counts, vectors_in_shared_memory) {
     equal("rows", count(TD_ROWS, 1, "rows_of_vectors<0>", NULL), want);
 }
 
+/* A matrix is 8 rows of 16 bytes, all 32 banks if they lie in different ones: one pass each. Rows of 256 bytes begin in
+ * the same bank: 8 passes, 7 of them conflicts, for each of the 4 matrices, to store as to load. */
+Test(emulator_counts, matrices) {
+    td_emulated_counts want = {.launches = 1, .blocks = 1, .threads = 32};
+    want.global_bytes_read = want.global_bytes_written = 32 * 16;
+    want.global_load_requests = 1;
+    want.global_store_requests = 4;
+    want.global_load_sectors = want.global_store_sectors = 16;
+    want.shared_store_requests = want.shared_load_requests = 1;
+    equal("swizzled matrices", count(TD_MATRICES_SWIZZLED, 1, "matrices<true>", NULL), want);
+    want.shared_store_conflicts = want.shared_load_conflicts = 4 * 7;
+    equal("matrices", count(TD_MATRICES, 1, "matrices<false>", NULL), want);
+}
+
 /* n blocks of a warp. All lanes load once (4 sectors); in block b the first b lanes twice more: from b = 1 on 2
  * requests, of ⌈b / 8⌉ sectors. 5 shuffles; 4 lanes add, which reads nothing. */
 Test(emulator_counts, shuffles_atomics_and_lanes_that_leave) {
@@ -140,7 +154,6 @@ Test(emulator_counts, shuffles_atomics_and_lanes_that_leave) {
     equal("sum", count(TD_SUM, 20, "sum", NULL), want);
 }
 
-/* Counts and results are the same for any number of host threads. (An atomic float sum would depend on its order.) */
 /* 16 of a warp's lanes read 16 bytes each, 8 sectors; all write their place, with data or zeros. */
 Test(emulator_counts, copies_land_at_the_wait) {
     float y[FLOATS];
@@ -150,6 +163,7 @@ Test(emulator_counts, copies_land_at_the_wait) {
     for (int i = 0; i < 128; i++) cr_expect_eq(y[i], i < 64 ? (float)i : 0);
 }
 
+/* Counts and results are the same for any number of host threads. (An atomic float sum would depend on its order.) */
 Test(emulator_counts, host_threads) {
     static float one[FLOATS], many[FLOATS];
     for (td_test_kernel k = TD_COPY; k <= TD_SUM; k++) {

@@ -1,5 +1,5 @@
-/* The emulator reports each fault of the kernels in races.cu, faults.cu and copies.cu, and none of their repaired
- * twins'. */
+/* The emulator reports each fault of the kernels in races.cu, faults.cu, copies.cu and matrices.cu, and none of their
+ * repaired twins'. */
 #include "counted.h"
 #include "faults.h"
 #include "tandem/device.h"
@@ -74,6 +74,10 @@ Test(emulator, races_after_many_blocks) {
 
 Test(emulator, copies) {
     judge(td_test_copies);
+}
+
+Test(emulator, matrices) {
+    judge(td_test_matrices);
 }
 
 Test(emulator, faults) {
