@@ -100,8 +100,7 @@ int td_rung_case_at(td_rung_set set, int n, td_rung_case *out) {
     return at[set](n, out);
 }
 
-/* Their operands have 16 bits, P's too. */
-static int on_matrix_units(const td_variant *variant) {
+int td_rung_on_matrix_units(const td_variant *variant) {
     return td_unit_roundoff(variant->rounding.probs) > td_unit_roundoff(TD_F32);
 }
 
@@ -109,9 +108,9 @@ int td_rung_takes(const td_variant *variant, const td_rung_case *rung_case) {
     const td_attention_problem *a = &rung_case->problem;
     double pairs = (double)(a->B * a->Hq) * (double)a->Tq * (double)a->Tk;
     if (!td_op_is_attention(variant->op)) return 0;
-    if (rung_case->matrix && !on_matrix_units(variant)) return 0;
+    if (rung_case->matrix && !td_rung_on_matrix_units(variant)) return 0;
     if (pairs <= 1e5) return 1;
-    if (variant->dtype != TD_F32) return on_matrix_units(variant) && pairs <= 3e6;
+    if (variant->dtype != TD_F32) return td_rung_on_matrix_units(variant) && pairs <= 3e6;
     return variant->op == TD_OP_ATTENTION_FORWARD || pairs <= 1e7;
 }
 

@@ -29,6 +29,8 @@ typedef struct td_rung_case {
 
 /* Case number n of a set: 0 past the last. */
 int td_rung_case_at(td_rung_set set, int n, td_rung_case *out);
+/* A rung whose products are the matrix units': their operands have 16 bits, P too. */
+int td_rung_on_matrix_units(const td_variant *variant);
 /* What is worth its time: tiles for the rungs on the matrix units; large cases for these and for float32, of which the
  * other 16-bit twins are the same code; the largest, whose bounds take long, for float32 alone, and for backward
  * without a square of 8192 × 8192. */

@@ -36,12 +36,13 @@ static td_status row(const td_variant *variant, const td_problem *problem, const
     return TD_OK;
 }
 
-td_status td_rungs_time(const td_problem *problem, td_dtype dtype, td_record *record, int *failed, td_error *err) {
+td_status td_rungs_time(const td_problem *problem, td_dtype dtype, int (*takes)(const td_variant *), td_record *record,
+                        int *failed, td_error *err) {
     td_ceilings ceilings;
     const td_variant *variant;
     double before = NAN;
     td_status status = td_ceilings_measure_of(TD_CUDA, &ceilings, err);
     for (int i = 0; !status && (variant = td_rung_at(problem->op, TD_CUDA, dtype, i)); i++)
-        status = row(variant, problem, &ceilings, &before, record, failed, err);
+        if (!takes || takes(variant)) status = row(variant, problem, &ceilings, &before, record, failed, err);
     return status;
 }

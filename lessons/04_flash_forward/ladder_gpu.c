@@ -5,7 +5,7 @@
 
 static td_status measure(void *of, td_record *record, td_error *err) {
     td_lesson_4 *lesson = of;
-    return td_rungs_time(&lesson->large, lesson->dtype, record, &lesson->failed, err);
+    return td_rungs_time(&lesson->large, lesson->dtype, NULL, record, &lesson->failed, err);
 }
 
 td_status td_lesson_4_show_ladder_gpu(td_lesson_4 *lesson, td_error *err) {

@@ -58,6 +58,21 @@ static const td_question self_test[] = {
     {"A kernel works in base 2 inside and returns LSE = m + log2(l). Its O passes every test. What breaks?",
      "Everything that uses LSE: backward recomputes P as exp(S - LSE), and two parts of a row are merged by "
      "exp(LSE). The merge table shows how wrong. Convert once, at the end: LSE = (m + log2 l) ln 2."},
+    {"Products and exponentials follow each other in every warp, and each is as fast as the hardware can. An H200 "
+     "makes "
+     "one exponential in the time of 256 operations of its matrix units. Which share of their peak is reached at d = "
+     "64, and at d = 128? What raises it?",
+     "A pair asks for 4 d operations and one exponential: 256 to 1 at d = 64, so half the time goes into each, and "
+     "half "
+     "the peak is the most; 512 to 1 at d = 128, so two thirds. More of it only if somebody multiplies while others "
+     "take exponentials: two warpgroups that alternate, or one that starts the next product before it turns to its "
+     "scores. And at d = 64, where both take as long, by computing some exponentials on other units."},
+    {"Between S = Q K' and O = P V the scores of a warp stay in its registers. What makes that possible, and what does "
+     "a swizzle have to do with K and V, but not with P?",
+     "A lane's results of a product are, two by two and rounded to 16 bits, what the same lane must hold of the first "
+     "operand of the next: the layouts were made to fit. So P never meets shared memory. K and V do, as tiles whose "
+     "rows all begin in the same bank; ldmatrix reads eight rows at once, which is eight passes, unless the pieces of "
+     "each row are permuted by the row's number."},
     {"All forward tests pass. May the kernel be used for training?",
      "Not yet: backward, the mask in it, tails, strided inputs and other lengths are kernels and tests of their own. "
      "The next lesson plants a fault that forward cannot see."},
@@ -80,6 +95,7 @@ static td_status run(const td_arguments *arguments, td_error *err) {
     if ((status = td_lesson_4_show_blocks(&lesson, chosen, err))) return status;
     if ((status = td_lesson_4_show_memory(&lesson, err))) return status;
     if ((status = td_lesson_4_show_scaling(&lesson, err))) return status;
+    if ((status = td_lesson_4_show_matrix(&lesson, err))) return status;
     td_lesson_text(4, "What it means");
     td_lesson_self_test(self_test, sizeof self_test / sizeof *self_test);
     td_lesson_text(4, "Exercise");

@@ -32,6 +32,8 @@ td_status td_lesson_4_show_rungs(td_lesson_4 *lesson, td_error *err);
 /* ladder.c: every rung counted, beside the formulas. ladder_gpu.c: the same rungs timed. */
 td_status td_lesson_4_show_ladder(td_lesson_4 *lesson, td_error *err);
 td_status td_lesson_4_show_ladder_gpu(td_lesson_4 *lesson, td_error *err);
+/* matrix.c: the rungs of 16 bits, counted, timed, and beside the libraries. */
+td_status td_lesson_4_show_matrix(td_lesson_4 *lesson, td_error *err);
 /* traffic.c: bytes against T, counted points on the formulas' lines. */
 td_status td_lesson_4_show_traffic(td_lesson_4 *lesson, td_error *err);
 /* loops.c: keys outside, or queries. */

@@ -84,7 +84,7 @@ static void print(const tables *t) {
 
 static td_status measure(void *of, td_record *record, td_error *err) {
     td_lesson_5 *lesson = of;
-    return td_rungs_time(&lesson->large, lesson->dtype, record, &lesson->failed, err);
+    return td_rungs_time(&lesson->large, lesson->dtype, NULL, record, &lesson->failed, err);
 }
 
 td_status td_lesson_5_show_ladder(td_lesson_5 *lesson, td_error *err) {

@@ -89,6 +89,12 @@ static const td_question self_test[] = {
      "Not necessarily: atomic additions lose nothing, but their order is not fixed and float addition is not "
      "associative. Run the deterministic variant: if it gives the same bits always, and both are within the tolerance, "
      "the order was all. A lost addition is off by far more than the tolerance."},
+    {"On matrix units a lane's results can be the first operand of a next product, as they lie. Backward needs P and "
+     "dS "
+     "in three products. Which way round are S and dP computed, and which of the three pays?",
+     "Transposed, a row a key: then P' and dS' are the first operands of dV = P' dO and of dK = dS' Q, straight from "
+     "the registers. dQ = dS K needs dS the other way round: it goes through shared memory, once written, once read. "
+     "A pass of its own with queries outside has dS as it needs it, and pays with two products more."},
     {"All forward tests pass and the loss falls. May the kernel be used for training?",
      "No. Forward does not touch one line of backward, and the loss falls along every direction within 90 degrees of "
      "steepest descent. Check dQ, dK and dV element by element: with the mask, a tail, strided inputs, grouped heads "
@@ -100,7 +106,7 @@ static td_status run_parts(td_lesson_5 *lesson, td_error *err) {
     static td_status (*const parts[])(td_lesson_5 *, td_error *) = {
         td_lesson_5_show_derivation, td_lesson_5_show_differences, td_lesson_5_show_recompute, td_lesson_5_show_saved,
         td_lesson_5_show_memory,     td_lesson_5_show_conflict,    td_lesson_5_show_repeats,   td_lesson_5_show_ladder,
-        td_lesson_5_show_hidden,     td_lesson_5_show_training};
+        td_lesson_5_show_matrix,     td_lesson_5_show_hidden,      td_lesson_5_show_training};
     td_status status = TD_OK;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !status; i++) status = parts[i](lesson, err);
     return status;

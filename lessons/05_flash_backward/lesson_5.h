@@ -40,6 +40,8 @@ td_status td_lesson_5_show_conflict(td_lesson_5 *lesson, td_error *err);
 td_status td_lesson_5_show_repeats(td_lesson_5 *lesson, td_error *err);
 /* ladder.c: every rung checked output by output, counted beside the formulas of formulas.c; timed on a GPU. */
 td_status td_lesson_5_show_ladder(td_lesson_5 *lesson, td_error *err);
+/* matrix.c: the rungs of 16 bits, counted, timed, and beside the libraries. */
+td_status td_lesson_5_show_matrix(td_lesson_5 *lesson, td_error *err);
 /* hidden.c: mistakes that forward cannot see. training.c: nor can the loss. */
 td_status td_lesson_5_show_hidden(td_lesson_5 *lesson, td_error *err);
 td_status td_lesson_5_show_training(td_lesson_5 *lesson, td_error *err);
