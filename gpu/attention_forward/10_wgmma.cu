@@ -53,10 +53,10 @@ __global__ void __launch_bounds__(plan::THREADS, plan::BLOCKS) wgmma(const __gri
     if (at.end > 0) td_mbarrier_wait(&q_full, 0);
 
 #pragma unroll 1
-    for (int begin = 0, turn = 0; begin < at.end; begin += KEYS, turn ^= 1) {
+    for (int begin = 0, phase = 0; begin < at.end; begin += KEYS, phase ^= 1) {
         bool more = begin + KEYS < at.end;
         float S[KEYS / 2], alpha[2];
-        td_mbarrier_wait(&k_full, turn);
+        td_mbarrier_wait(&k_full, phase);
         td_wgmma_begin();
         td_scores<T, ROWS, KEYS, D>(S, q, K);
         td_wgmma_commit();
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(plan::THREADS, plan::BLOCKS) wgmma(const __gri
         td_round<T>(P, S);
         td_rescale(O, alpha);
 
-        td_mbarrier_wait(&v_full, turn);
+        td_mbarrier_wait(&v_full, phase);
         td_wgmma_begin();
         td_weighted_sum<T, KEYS, D>(O, P, V);
         td_wgmma_commit();

@@ -17,6 +17,19 @@ Test(gpu_scripts, a_spill_is_named) {
     cr_assert_eq(spills("8 bytes stack frame, 4 bytes spill stores, 0 bytes spill loads", printed), 1);
     cr_assert(strstr(printed, "attend") && strstr(printed, "4 bytes spill stores"), "%s", printed);
     cr_assert_eq(spills("8 bytes stack frame, 0 bytes spill stores, 4 bytes spill loads", printed), 1);
+    cr_assert_eq(
+        spills("ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized "
+               "due to non wgmma instructions defining accumulator registers in the function attend",
+               printed),
+        1);
+    cr_assert(strstr(printed, "a.ptxas") && strstr(printed, "C7510"), "%s", printed);
+    cr_assert_eq(spills("ptxas info    : (C7508) Potential Performance Loss: setmaxnreg ignored; unable to determine "
+                        "register count at entry.",
+                        printed),
+                 1);
+    cr_assert(strstr(printed, "C7508"), "%s", printed);
+    cr_assert_eq(spills("ptxas info    : (C7519) warpgroup.arrive is injected in around line 107", printed), 0,
+                 "a fence more: %s", printed);
     cr_assert_eq(support_shell("b=$(mktemp -d); sh checks/spills.sh $b; s=$?; rm -r $b; exit $s", printed, 1000), 0);
     cr_assert(strstr(printed, "SKIP"), "%s", printed);
 }
