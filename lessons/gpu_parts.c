@@ -2,6 +2,7 @@
 #include "gpu_parts.h"
 #include "../checks/engine_check.h"
 #include "../checks/mma_layouts.h"
+#include "../checks/wgmma_layouts.h"
 
 static td_status keep(td_record *record, const char *part, td_verdict v, const char *reason, td_error *err) {
     printf("%-34s %s  %s\n", part, td_verdict_name(v), reason);
@@ -22,6 +23,11 @@ td_status td_gpu_parts_check(const td_device *device, td_record *record, td_erro
     for (int half = 0; half < 2; half++) {
         s = td_mma_layouts_check(&layouts[half], half ? TD_FP16 : TD_BF16, device, &v, reason, err);
         if (!s) s = keep(record, half ? "mma layouts, fp16" : "mma layouts, bf16", v, reason, err);
+        if (s) return s;
+    }
+    if (cuda) {
+        s = td_wgmma_layouts_check(&v, reason, err);
+        if (!s) s = keep(record, "wgmma and TMA layouts", v, reason, err);
         if (s) return s;
     }
     s = cuda ? td_cuda_engine(&engine, NULL, err) : td_emulated_engine(&engine, NULL, err);

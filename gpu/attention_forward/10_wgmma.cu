@@ -98,9 +98,9 @@ template <typename T>
 static td_status run(const td_problem *problem, const td_tensor *tensors, void *stream, td_error *err) {
     td_forward x = td_forward_of(&problem->attention, tensors);
     if (!td_boxes_fit(&x)) return td_lower_rung<T>()->run(problem, tensors, NULL, stream, err);
-    return x.a.d <= 64    ? launch<T, td_plan<64, 128, 128, 2>>(&x, stream, err)
-           : x.a.d <= 128 ? launch<T, td_plan<128, 128, 64, 2>>(&x, stream, err)
-                          : launch<T, td_plan<256, 128, 64, 1>>(&x, stream, err);
+    return x.a.d <= 64    ? launch<T, td_plan<64, 64, 128, 4>>(&x, stream, err)
+           : x.a.d <= 128 ? launch<T, td_plan<128, 64, 96, 3>>(&x, stream, err)
+                          : launch<T, td_plan<256, 64, 64, 2>>(&x, stream, err);
 }
 
 TD_FORWARD_MATRIX_VARIANTS(wgmma,

@@ -17,8 +17,8 @@
 template <int D_, int ROWS_, int KEYS_> struct td_plan {
     static constexpr int D = D_, ROWS = ROWS_, KEYS = KEYS_, STAGES = 2;
     static constexpr int CONSUMERS = ROWS / WARPGROUP_ROWS, THREADS = (CONSUMERS + 1) * WARPGROUP;
-    static constexpr int PRODUCER_REGISTERS = CONSUMERS == 2 ? 24 : 32;
-    static constexpr int CONSUMER_REGISTERS = CONSUMERS == 2 ? 240 : 160;
+    static constexpr int PRODUCER_REGISTERS = CONSUMERS == 3 ? 32 : 24;
+    static constexpr int CONSUMER_REGISTERS = CONSUMERS == 2 ? 240 : CONSUMERS == 3 ? 160 : 112;
     static constexpr int BYTES = (ROWS + 2 * STAGES * KEYS) * D * 2 + TILE_ALIGNMENT;
 };
 
@@ -131,8 +131,8 @@ template <typename T>
 static td_status run(const td_problem *problem, const td_tensor *tensors, void *stream, td_error *err) {
     td_forward x = td_forward_of(&problem->attention, tensors);
     if (!td_boxes_fit(&x)) return td_lower_rung<T>()->run(problem, tensors, NULL, stream, err);
-    return x.a.d <= 64    ? launch<T, td_plan<64, 192, 128>>(&x, stream, err)
-           : x.a.d <= 128 ? launch<T, td_plan<128, 128, 128>>(&x, stream, err)
+    return x.a.d <= 64    ? launch<T, td_plan<64, 256, 96>>(&x, stream, err)
+           : x.a.d <= 128 ? launch<T, td_plan<128, 192, 128>>(&x, stream, err)
                           : launch<T, td_plan<256, 128, 64>>(&x, stream, err);
 }
 
