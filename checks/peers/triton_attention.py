@@ -23,9 +23,9 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 LOG2E = tl.constexpr(1.4426950408889634)
 # Rows of the tile that a program owns, rows of the tile that passes by, warps, stages: the best few of a wider set tried
 # on an H200.
-FORWARD = ((64, 64, 4, 3), (128, 128, 8, 3), (128, 64, 8, 3), (128, 64, 8, 4))
-OF_KEYS = ((64, 64, 4, 2), (128, 64, 8, 3), (128, 64, 8, 2), (64, 32, 4, 3))
-OF_QUERIES = ((128, 32, 8, 3), (64, 64, 4, 2), (128, 64, 8, 3), (64, 32, 4, 3))
+FORWARD = ((64, 64, 4, 3), (64, 64, 4, 2), (64, 128, 4, 2), (128, 128, 8, 3))
+OF_KEYS = ((64, 64, 4, 2), (64, 64, 4, 3), (64, 128, 4, 2), (128, 64, 8, 3), (128, 128, 8, 2))
+OF_QUERIES = ((64, 64, 4, 2), (64, 64, 4, 3), (128, 64, 8, 3), (128, 32, 8, 3))
 
 
 @triton.jit
