@@ -5,10 +5,13 @@
 #include <math.h>
 #include <string.h>
 
-td_problem td_repeated_problem(const td_variant *v) {
-    td_attention_problem gpu = {1, 4, 2, 515, 515, 64, 0.125, TD_MASK_CAUSAL_TOP_LEFT, 0},
-                         emulator = {1, 2, 1, 18, 18, 5, 0.5, TD_MASK_CAUSAL_TOP_LEFT, 0};
-    return (td_problem){.op = v->op, .attention = v->backend == TD_CUDA ? gpu : emulator};
+td_problem td_repeated_problem(const td_variant *v, int number) {
+    td_attention_problem gpu[TD_REPEATED_PROBLEMS] = {
+        {1, 4, 2, 515, 515, 64, 0.125, TD_MASK_CAUSAL_TOP_LEFT, 0},
+        {2, 10, 2, 1030, 1030, 128, sqrt(1.0 / 128), TD_MASK_CAUSAL_TOP_LEFT, 0},
+    };
+    td_attention_problem emulator = {1, 2, 1, 18, 18, 5, 0.5, TD_MASK_CAUSAL_TOP_LEFT, 0};
+    return (td_problem){.op = v->op, .attention = v->backend == TD_CUDA ? gpu[number] : emulator};
 }
 
 td_problem td_threefold_problem(const td_variant *v) {
@@ -56,11 +59,11 @@ static td_status run_again(td_trial *x, char *kept, td_verdict *verdict, char re
     return TD_OK;
 }
 
-td_status td_repeated_check(const td_variant *variant, const td_allocator *allocator, td_verdict *verdict,
+td_status td_repeated_check(const td_variant *variant, int number, const td_allocator *allocator, td_verdict *verdict,
                             char reason[200], td_error *err) {
     td_allocator plain = td_plain_allocator();
     const td_allocator *a = allocator ? allocator : &plain;
-    td_problem problem = td_repeated_problem(variant);
+    td_problem problem = td_repeated_problem(variant, number);
     td_trial_plan plan;
     td_trial x;
     *verdict = TD_SKIP, reason[0] = 0;

@@ -7,11 +7,13 @@
 
 enum { TD_PROMISE_RUNS = 50, TD_PROMISE_RUNS_EMULATED = 10 };
 
-/* Causal, grouped heads, ragged tiles. */
-td_problem td_repeated_problem(const td_variant *variant);
+enum { TD_REPEATED_PROBLEMS = 2 };
+/* Causal, grouped heads, ragged tiles; d = 64, and for number 1, which only a GPU is given, 128, with more tiles than
+ * multiprocessors. */
+td_problem td_repeated_problem(const td_variant *variant, int number);
 /* TD_PASS if every run on the same inputs, over poisoned outputs, leaves the same bits in every output; TD_FAIL, with
  * the element and both values, if not; TD_SKIP if `limits` says that bits vary (TD_LIMIT_BITS_VARY). */
-td_status td_repeated_check(const td_variant *variant, const td_allocator *allocator, td_verdict *verdict,
+td_status td_repeated_check(const td_variant *variant, int number, const td_allocator *allocator, td_verdict *verdict,
                             char reason[200], td_error *err);
 
 /* Causal, d = 128. */

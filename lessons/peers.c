@@ -1,11 +1,14 @@
 /* One row a contender, one column a cell, from a record that has a row for each. */
 #include "peers.h"
+#include "../checks/file.h"
 #include "../checks/operations.h"
 #include "recorded.h"
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
-static const char recorded[] = "gpu_peers_16bit";
+#define RECORDED "gpu_peers_16bit"
+static const char csv[] = "plots/recorded/" RECORDED ".csv";
 
 /* What a row of the record was measured on. */
 typedef struct cell {
@@ -75,11 +78,18 @@ static const cell errors[] = {{"bf16, normal", "bf16", "causal-top-left", "norma
                               {"fp16, normal", "fp16", "causal-top-left", "normal", 2048, 128},
                               {"fp16, outliers", "fp16", "none", "outlier", 2048, 128}};
 
+static td_status draw(const td_arguments *arguments, int number, const char *script, td_error *err) {
+    char path[PATH_MAX], base[96];
+    td_status status = td_resource_find(csv, path, sizeof path, err);
+    snprintf(base, sizeof base, "recorded_%s", script);
+    return status ? status : td_lesson_draw(arguments, number, path, base, script, err);
+}
+
 td_status td_peers_show(const td_arguments *arguments, int number, td_op op, td_error *err) {
     const char *operation = td_operation_of(op)->name;
     int backward = op == TD_OP_ATTENTION_BACKWARD;
     td_record *record;
-    if (td_recorded_open(recorded, &record)) return TD_OK;
+    if (td_recorded_open(RECORDED, &record)) return TD_OK;
     printf("TFLOP/s at d = 64, bf16, B T = 16384, H d = 2048:\n");
     table(record, operation, d_64, 6, "tflop_per_s");
     printf("TFLOP/s at d = 128:\n");
@@ -89,7 +99,8 @@ td_status td_peers_show(const td_arguments *arguments, int number, td_op op, td_
         printf("relative L2 error of %s against float64, d = 128, T = 2048:\n", outputs[k] + strlen("rel_l2_"));
         table(record, operation, errors, 4, outputs[k]);
     }
-    printf("  data: plots/recorded/%s.csv; make bench-gpu-peers measures it again, on a GPU\n", recorded);
+    printf("  data: %s; make bench-gpu-peers measures it again, on a GPU\n", csv);
     td_record_delete(record);
-    return td_recorded_draw(arguments, number, recorded, backward ? "gpu_peers_backward" : recorded, err);
+    td_status status = draw(arguments, number, backward ? "gpu_peers_backward" : "gpu_peers_16bit", err);
+    return status ? status : draw(arguments, number, "gpu_peers_error", err);
 }

@@ -65,6 +65,41 @@ peers() {
         }' plots/recorded/gpu_peers.csv
 }
 
+# The fastest rung of 16 bits in each of the twelve cells, beside the peers, from the same run; nothing before it is
+# recorded.
+sixteen=plots/recorded/gpu_peers_16bit.csv
+matrix() {
+    [ -e $sixteen ] || return 0
+    echo '![TFLOP/s against T, forward: each rung of 16 bits, PyTorch, Triton](plots/recorded/gpu_peers_16bit.svg)'
+    echo '![The same backward](plots/recorded/gpu_peers_backward.svg)'
+    echo '![Their errors against float64](plots/recorded/gpu_peers_error.svg)'
+    echo
+    awk -F, '
+        /^#/ { split($0, about, ": "); fact[substr(about[1], 3)] = substr($0, length(about[1]) + 3); next }
+        !width { for (width = NF; i++ < NF;) at[$i] = i; next }
+        $at["dtype"] == "bf16" && $at["B"] * $at["T"] == 16384 {
+            op = $at["op"]; sub(/attention_/, "", op)
+            mask = $at["mask"] == "none" ? "full" : "causal"
+            key = op " | " $at["d"] " | " $at["T"] " | " mask
+            if (!(key in best)) { name[op, ++count[op]] = key; best[key] = 0 }
+            rate = $at["tflop_per_s"] + 0
+            if ($at["variant"] !~ /^gpu_/) peer[key, $at["variant"]] = rate
+            else if (rate > best[key]) { best[key] = rate; who[key] = $at["variant"] }
+        }
+        END {
+            print "| pass | d | T | mask | fastest rung | TFLOP/s | cuDNN | FlashAttention-2 | Triton | / cuDNN |"
+            print "|---|---|---|---|---|---|---|---|---|---|"
+            for (i = 1; i <= count["forward"] + count["backward"]; i++) {
+                key = i <= count["forward"] ? name["forward", i] : name["backward", i - count["forward"]]
+                cudnn = peer[key, "sdpa_cudnn"]
+                printf "| %s | `%s` | %.0f | %.0f | %.0f | %.0f | %.2f |\n", key, who[key], best[key], cudnn, \
+                    peer[key, "sdpa_flash2"], peer[key, "triton"], cudnn ? best[key] / cudnn : 0
+            }
+            printf "\nbf16, 16384 tokens, heads times d = 2048, medians of the card'"'"'s time, all in one run. Recorded on %s, driver %s, %s, %s, commit %s: [%s](%s).\n", \
+                fact["device"], fact["driver"], fact["peers"], substr(fact["date"], 1, 10), fact["commit"], "CSV", FILENAME
+        }' $sixteen
+}
+
 # A training step of GPU ranks: each scheme, bucketed at its best cap, and PyTorch's DDP at its best, from the same run.
 ranks() {
     awk -F, '
@@ -127,6 +162,7 @@ lessons() {
 written() {
     figures >"$parts/figures"
     peers >"$parts/peers"
+    matrix >"$parts/matrix"
     ranks >"$parts/ranks"
     adam >"$parts/adam"
     lessons >"$parts/lessons"
@@ -134,6 +170,11 @@ written() {
         /^<!-- \/[a-z]* -->$/ { skip = 0 }
         !skip
         /^<!-- [a-z]* -->$/ { skip = 1; file = parts "/" $2; while ((getline line < file) > 0) print line }' README.md
+}
+
+# draw PLOT CSV
+draw() {
+    gnuplot -e "csv='$2'; out='plots/recorded/$1.svg'; terminal='svg'; plots='plots'" "plots/$1.gp"
 }
 
 parts=$(mktemp -d)
@@ -145,8 +186,10 @@ if [ "${1-}" = --check ]; then
         exit 1
     }
 else
-    for plot in error_vs_block gpu_peers; do
-        gnuplot -e "csv='plots/recorded/$plot.csv'; out='plots/recorded/$plot.svg'; terminal='svg'; plots='plots'" plots/$plot.gp
+    draw error_vs_block "$recorded"
+    draw gpu_peers plots/recorded/gpu_peers.csv
+    for plot in gpu_peers_16bit gpu_peers_backward gpu_peers_error; do
+        [ ! -e $sixteen ] || draw $plot $sixteen
     done
     cp "$parts/README.md" README.md
 fi

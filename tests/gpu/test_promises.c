@@ -14,7 +14,7 @@ Test(promises, every_rung_repeats_its_bits_or_says_that_it_does_not) {
         td_verdict verdict;
         char reason[200];
         td_error err = {TD_OK, ""};
-        cr_assert_eq(td_repeated_check(*v, NULL, &verdict, reason, &err), TD_OK, "%s: %s", (*v)->name, err.message);
+        cr_assert_eq(td_repeated_check(*v, 0, NULL, &verdict, reason, &err), TD_OK, "%s: %s", (*v)->name, err.message);
         cr_assert_neq(verdict, TD_FAIL, "%s: %s", (*v)->name, reason);
         skipped += verdict == TD_SKIP;
         cr_assert_eq(verdict == TD_SKIP, strstr((*v)->limits, TD_LIMIT_BITS_VARY) != NULL, "%s: %s", (*v)->name,
@@ -53,7 +53,7 @@ Test(promises, a_bit_that_flips_in_the_seventh_run_is_caught) {
         right = td_variant_find(names[k]), runs = 0;
         td_variant v = *right;
         v.run = flips_a_bit;
-        cr_assert_eq(td_repeated_check(&v, NULL, &verdict, reason, NULL), TD_OK);
+        cr_assert_eq(td_repeated_check(&v, 0, NULL, &verdict, reason, NULL), TD_OK);
         cr_assert_eq(verdict, TD_FAIL);
         cr_assert(strstr(reason, said[k]) && strstr(reason, "in run 7"), "%s", reason);
     }
