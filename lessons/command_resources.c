@@ -176,9 +176,10 @@ static td_status resources(const td_arguments *arguments, td_error *err) {
     s = v ? variant_rows(record, v, &problem, &wrong, err) : all_rows(record, &problem, gpu, &wrong, err);
     if (!s) {
         td_record_print(record, columns, stdout);
-        if (!gpu && !v && problem.op == TD_OP_ATTENTION_FORWARD) {
+        if (!gpu && !v) {
             printf("\n");
-            td_recorded_show("gpu_resources", columns);
+            td_recorded_show(problem.op == TD_OP_ATTENTION_FORWARD ? "gpu_resources" : "gpu_resources_backward",
+                             columns);
         }
         td_arguments_replay(arguments, replay, sizeof replay);
         td_record_provenance_of(record, gpu, replay);

@@ -14,5 +14,6 @@ build/tandem lesson 2 N=64 T=64 ROWS=64 COLS=64 ELEMENTS=64 K=256 OUT=$out
 build/tandem lesson 3 T=64 SEEDS=1 OUT=$out
 build/tandem lesson 4 T=32 SEEDS=1 OUT=$out
 build/tandem lesson 5 T=32 CPU_T=32 D=64 STEPS=1 OUT=$out
-build/tandem resources T=1024 OUT=$out/gpu_resources.csv
-cp $out/lesson-*/gpu_*.csv $out/gpu_resources.csv "$to"
+build/tandem resources T=1024 D=128 OUT=$out/gpu_resources.csv
+build/tandem resources OP=attention_backward T=1024 D=128 OUT=$out/gpu_resources_backward.csv
+cp $out/lesson-*/gpu_*.csv $out/gpu_resources*.csv "$to"

@@ -208,6 +208,7 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     left, ops, only = selected(a.selection)
+    began = time.monotonic()
     header = provenance(a.commit, " ".join(["make bench-gpu-peers"] + a.selection))
     header["peers"] += f", cuDNN {torch.backends.cudnn.version()}, Triton {triton.__version__}"
     print(", ".join(f"{k} {v}" for k, v in header.items()))
@@ -224,7 +225,7 @@ def main():
             failed |= wrong
             write(rows[name], f"{a.folder}/{name}.csv", header)
         del data
-    print("\n".join(f"{a.folder}/{name}.csv" for name in rows if rows[name]))
+    print("\n".join(f"{a.folder}/{name}.csv" for name in rows if rows[name]) + f"; {time.monotonic() - began:.0f} s")
     return 1 if failed else 0
 
 

@@ -189,3 +189,41 @@ Test(rungs, a_wrong_one_is_caught_on_the_device) {
         cr_assert(strstr(r.reason, wrong[k].said), "case %zu: '%s'", k, r.reason);
     }
 }
+
+/* Rows that 16-byte loads cannot take, by their address, their distance or that of their elements: whatever rung then
+ * does the work, the answer is within the bounds of the one that was asked. */
+Test(rungs, every_layout_has_an_answer_in_every_matrix_rung) {
+    int rungs = 0;
+    for (const td_variant *const *v = td_emulated_variants; *v; v++) {
+        if (!td_rung_on_matrix_units(*v)) continue;
+        rungs++;
+        for (int layout = 0; layout < TD_LAYOUTS; layout++) {
+            td_rung_case c = {.problem = {1, 2, 1, 18, 21, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0}};
+            td_check_result r;
+            td_error err = {TD_OK, ""};
+            c.layout = (td_layout)layout;
+            cr_assert_eq(td_rung_check(*v, &c, NULL, &r, &err), TD_OK, "%s", err.message);
+            cr_assert_leq(r.verdict, TD_MARGINAL, "%s, %s: %s err/tol %g", (*v)->name, td_layout_name(c.layout),
+                          r.reason, r.output[td_check_worst(&r)].err_over_tol);
+        }
+    }
+    cr_assert_geq(rungs, 4);
+}
+
+/* Which the bounds believe: a rung that says it keeps P, or P and dS, in float32, and rounds them to 16 bits, fails
+ * where its outputs are float32. */
+Test(rungs, a_lie_about_the_rounding_of_p_is_caught) {
+    for (const td_variant *const *v = td_emulated_variants; *v; v++) {
+        if (!td_rung_on_matrix_units(*v)) continue;
+        td_variant lies = **v;
+        td_problem p = {.op = lies.op, .attention = {1, 1, 1, 24, 24, 64, 0.125, TD_MASK_NONE, 0}};
+        td_check_options o = td_check_defaults(&lies);
+        td_check_result r;
+        o.output_dtype = TD_F32;
+        cr_assert_eq(td_check(&lies, &p, &o, NULL, &r, NULL), TD_OK);
+        cr_assert_leq(r.verdict, TD_MARGINAL, "%s: %s", lies.name, r.reason);
+        lies.rounding.probs = TD_F32;
+        cr_assert_eq(td_check(&lies, &p, &o, NULL, &r, NULL), TD_OK);
+        cr_assert_eq(r.verdict, TD_FAIL, "%s: err/tol %g", lies.name, r.output[td_check_worst(&r)].err_over_tol);
+    }
+}
