@@ -26,7 +26,8 @@ const td_variant *const td_cuda_variants[] = {
     &TD_GPU(attention_backward_two_pass_f32), &TD_GPU(attention_backward_two_pass_bf16),
     &TD_GPU(attention_backward_two_pass_fp16), &TD_GPU(attention_backward_registers_f32),
     &TD_GPU(attention_backward_registers_two_pass_f32),
-    // on the tensor cores: two passes
+    // on the tensor cores: two passes, one
     &TD_GPU(attention_backward_mma_two_pass_bf16), &TD_GPU(attention_backward_mma_two_pass_fp16),
+    &TD_GPU(attention_backward_mma_bf16), &TD_GPU(attention_backward_mma_fp16),
     NULL, // the last
 };

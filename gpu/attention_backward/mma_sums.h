@@ -1,0 +1,133 @@
+/* Rung 6: what happens to sums that are fragments. Those of dQ are added to a workspace, where other blocks add theirs;
+ * those of dK and dV are stored.
+ *
+ * A lane holds two neighbouring columns of a fragment, but an atomic addition moves four floats. So the workspace has
+ * an order of its own: the 16 columns of two fragments stand together, each lane's four in a row, (B, Hq, 16 columns,
+ * Tq, 16 floats). Eight rows are then 512 bytes without a gap. */
+#ifndef TANDEM_GPU_ATTENTION_BACKWARD_MMA_SUMS_H
+#define TANDEM_GPU_ATTENTION_BACKWARD_MMA_SUMS_H
+
+#include "swizzled_tiles.h"
+
+/* Floats of the workspace that dQ needs in rows of WIDTH columns. */
+static inline int64_t td_fragment_floats(const td_attention_problem *a, int width) {
+    return a->B * a->Hq * a->Tq * width;
+}
+
+/* Where 16 columns of row i of a head begin; `head` counts over (B, Hq). */
+static __device__ __forceinline__ int64_t td_fragment_place(const td_backward &w, int width, int64_t head, int64_t i,
+                                                            int sixteen) {
+    return ((head * (width / 16) + sixteen) * w.Tq + i) * 16;
+}
+
+/* += the warp's 16 M rows from row i on, columns `column` … */
+template <int WIDTH, int M, int COLUMNS>
+static __device__ __forceinline__ void td_add_fragments(float *sums, const td_backward &w, int64_t head, int64_t i,
+                                                        int column, const float (&C)[M][COLUMNS / 8][4]) {
+    i += td_fragment_row();
+#pragma unroll
+    for (int n = 0; n < COLUMNS / 16; n++) {
+        float *to = sums + td_fragment_place(w, WIDTH, head, i, column / 16 + n) + 2 * td_fragment_column();
+#pragma unroll
+        for (int m = 0; m < M; m++)
+#pragma unroll
+            for (int e = 0; e < 4; e += 2) {
+                const float(&left)[4] = C[m][2 * n], (&right)[4] = C[m][2 * n + 1];
+                int row = 16 * m + 4 * e;
+                if (i + row < w.Tq) td_atomic_add4(to + 16 * row, float4{left[e], left[e + 1], right[e], right[e + 1]});
+            }
+    }
+}
+
+/* The output dQ = scale · sums, 16 columns of a row by a thread. VECTORS: dQ is of T and comes in vectors. */
+template <typename T, int WIDTH, bool VECTORS>
+__global__ __launch_bounds__(256) void td_store_fragments(const td_backward w, const float *sums) {
+    constexpr int LANES = WIDTH / 16;
+    const td_tensor &dQ = w.t[TD_DQ];
+    unsigned blocks = (unsigned)((w.Tq + 256 / LANES - 1) / (256 / LANES)), head = blockIdx.x / blocks;
+    int64_t b = head / (unsigned)w.Hq, h = head % (unsigned)w.Hq;
+    int64_t i = (int64_t)(blockIdx.x % blocks) * (256 / LANES) + threadIdx.x / LANES;
+    int lane = threadIdx.x % LANES;
+    if (i >= w.Tq || 16 * lane >= w.d) return;
+    const float *from = sums + td_fragment_place(w, WIDTH, head, i, lane);
+    float4 v[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) v[k] = td_load4(from + 4 * k);
+    if (VECTORS) {
+        uint32_t words[8];
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            words[k] = td_pack<T>(w.scale * v[k].x, w.scale * v[k].y);
+            words[k + 4] = td_pack<T>(w.scale * v[k].z, w.scale * v[k].w);
+        }
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            float4 packed;
+            memcpy(&packed, words + 4 * k, sizeof packed);
+            if (16 * lane + 8 * k < w.d)
+                td_store4((float *)((T *)dQ.data + td_offset(&dQ, b, h, i, 16 * lane + 8 * k)), packed);
+        }
+    } else {
+#pragma unroll 1
+        for (int c = 0; c < 16 && 16 * lane + c < w.d; c++) /* column c: of lane c % 8 / 2's four, in half c / 8 */
+            td_set(&dQ, b, h, i, 16 * lane + c, w.scale * from[c % 8 / 2 * 4 + c / 8 * 2 + c % 2]);
+    }
+}
+
+template <typename T, int WIDTH>
+static td_status td_store_fragments_launch(const td_backward &w, const float *sums, void *stream, td_error *err) {
+    const td_tensor *dQ = &w.t[TD_DQ];
+    int64_t rows = 256 / (WIDTH / 16);
+    dim3 grid((unsigned)(w.B * w.Hq * ((w.Tq + rows - 1) / rows)));
+    if (dQ->dtype == w.t[TD_Q].dtype && td_in_vectors(dQ))
+        return TD_LAUNCH(err, (td_store_fragments<T, WIDTH, true>), grid, dim3(256), 0, stream, w, sums);
+    return TD_LAUNCH(err, (td_store_fragments<T, WIDTH, false>), grid, dim3(256), 0, stream, w, sums);
+}
+
+/* The warp's 16 M rows, times `scale`, to rows first … of an output; nothing if it is not wanted. VECTORS as above.
+ * They pass through `room`, 16 M rows of WIDTH floats that are the warp's alone. */
+template <typename T, int WIDTH, int M>
+static __device__ __forceinline__ void td_store_own_rows(const td_tensor &t, bool vectors, void *room,
+                                                         float (&C)[M][WIDTH / 8][4], float scale, int64_t b, int64_t h,
+                                                         int64_t first) {
+    int lane = threadIdx.x % 32, d = (int)t.size[3], rows = (int)min((int64_t)16 * M, t.size[2] - first);
+    if (!t.data) return;
+    __syncwarp();
+    if (vectors) {
+        T *tile = (T *)room;
+#pragma unroll
+        for (int m = 0; m < M; m++) {
+#pragma unroll
+            for (int n = 0; n < WIDTH / 8; n++)
+#pragma unroll
+                for (int e = 0; e < 4; e++) C[m][n][e] *= scale;
+            uint32_t packed[WIDTH / 16][4];
+            td_pack_rows<T, WIDTH>(packed, C[m]);
+            td_put_packed<T, WIDTH, WIDTH>(tile + 16 * m * WIDTH, packed, 0);
+        }
+        __syncwarp();
+        T *to = (T *)t.data + td_offset(&t, b, h, first, 0);
+        int k = lane % (WIDTH / 8);
+#pragma unroll 4
+        for (int r = lane / (WIDTH / 8); r < 16 * M; r += 32 / (WIDTH / 8))
+            if (r < rows && 8 * k < d)
+                td_store4((float *)(to + r * t.stride[2] + 8 * k),
+                          td_load4((const float *)(tile + td_swizzled<WIDTH>(r, k))));
+    } else {
+        float *all = (float *)room;
+#pragma unroll
+        for (int m = 0; m < M; m++)
+#pragma unroll
+            for (int n = 0; n < WIDTH / 8; n++)
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    all[(16 * m + td_fragment_row() + e / 2 * 8) * WIDTH + 8 * n + td_fragment_column() + e % 2] =
+                        C[m][n][e];
+        __syncwarp();
+#pragma unroll 1
+        for (int e = lane; e < 16 * M * WIDTH; e += 32)
+            if (e / WIDTH < rows && e % WIDTH < d) td_set(&t, b, h, first + e / WIDTH, e % WIDTH, scale * all[e]);
+    }
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* The tiles of rung 6: rows of 16-bit elements in shared memory, without a gap between them, which copies fill while
+ * the warps compute; and the products on them, for a warp that owns M times 16 rows.
+ *
+ * A row is a sequence of 16-byte pieces. Piece k of row r stands at place k ^ (r mod 8): whether a warp reads the same
+ * piece of 8 rows, as ldmatrix does, or 8 pieces of one row, as copies do, it meets all 32 banks. */
+#ifndef TANDEM_GPU_ATTENTION_BACKWARD_SWIZZLED_TILES_H
+#define TANDEM_GPU_ATTENTION_BACKWARD_SWIZZLED_TILES_H
+
+#include "mma_tiles.h"
+
+/* Where piece k of row r begins in a tile of WIDTH columns. */
+template <int WIDTH> static __device__ __forceinline__ int td_swizzled(int r, int k) {
+    return r * WIDTH + (k ^ (r & 7)) * 8;
+}
+
+/* Start to copy rows first … first + ROWS − 1 of head (b, h) to a tile, as td_load_rows; all inputs come in vectors. */
+template <typename T, int WIDTH, int ROWS, int THREADS>
+static __device__ __forceinline__ void td_copy_tile(T *tile, const td_tensor &t, int64_t b, int64_t h, int64_t first,
+                                                    int64_t low, int64_t high) {
+    int k = threadIdx.x % (WIDTH / 8), d = (int)t.size[3];
+    int from = (int)max((int64_t)0, low - first), end = 8 * k < d ? (int)min((int64_t)ROWS, high - first) : 0;
+    const T *head = (const T *)t.data + td_offset(&t, b, h, first, 0) + 8 * k;
+#pragma unroll
+    for (int r = threadIdx.x / (WIDTH / 8); r < ROWS; r += THREADS / (WIDTH / 8)) {
+        bool inside = r >= from && r < end;
+        td_copy16_async(tile + td_swizzled<WIDTH>(r, k), inside ? head + r * t.stride[2] : (const T *)t.data, inside);
+    }
+}
+
+/* C += A Bᵀ, dot products of rows of WIDTH: 16 M rows of A, COLUMNS rows of B. */
+template <typename T, int WIDTH, int M, int COLUMNS>
+static __device__ __forceinline__ void td_swizzled_by_rows(float (&C)[M][COLUMNS / 8][4], const T *A, const T *B) {
+    int lane = threadIdx.x % 32, x = lane % 8, a_row = lane % 16, b_row = x + lane / 16 * 8;
+#pragma unroll
+    for (int k = 0; k < WIDTH / 8; k += 2) {
+        uint32_t a[M][4];
+#pragma unroll
+        for (int m = 0; m < M; m++) td_ldmatrix4(a[m], A + 16 * m * WIDTH + td_swizzled<WIDTH>(a_row, k + lane / 16));
+#pragma unroll
+        for (int n = 0; n < COLUMNS / 16; n++) {
+            uint32_t b[4];
+            td_ldmatrix4(b, B + 16 * n * WIDTH + td_swizzled<WIDTH>(b_row, k + lane / 8 % 2));
+            const uint32_t left[2] = {b[0], b[1]}, right[2] = {b[2], b[3]};
+#pragma unroll
+            for (int m = 0; m < M; m++) {
+                td_mma<T>(C[m][2 * n], a[m], left);
+                td_mma<T>(C[m][2 * n + 1], a[m], right);
+            }
+        }
+    }
+}
+
+/* 16 columns 8 k … of 16 rows of a tile: two fragments B of a product that sums over the tile's rows. */
+template <typename T, int WIDTH>
+static __device__ __forceinline__ void td_swizzled_columns(uint32_t (&left)[2], uint32_t (&right)[2], const T *rows,
+                                                           int k) {
+    int lane = threadIdx.x % 32;
+    uint32_t b[4];
+    td_ldmatrix4_transposed(b, rows + td_swizzled<WIDTH>(lane % 16, k + lane / 16));
+    left[0] = b[0], left[1] = b[1], right[0] = b[2], right[1] = b[3];
+}
+
+/* C += A B: 16 M rows of A, rounded and packed; ROWS rows of B, all WIDTH columns. */
+template <typename T, int WIDTH, int M, int ROWS>
+static __device__ __forceinline__ void td_packed_by_columns(float (&C)[M][WIDTH / 8][4],
+                                                            const uint32_t (&A)[M][ROWS / 16][4], const T *B) {
+#pragma unroll
+    for (int k = 0; k < ROWS / 16; k++)
+#pragma unroll
+        for (int n = 0; n < WIDTH / 16; n++) {
+            uint32_t left[2], right[2];
+            td_swizzled_columns<T, WIDTH>(left, right, B + 16 * k * WIDTH, 2 * n);
+#pragma unroll
+            for (int m = 0; m < M; m++) {
+                td_mma<T>(C[m][2 * n], A[m][k], left);
+                td_mma<T>(C[m][2 * n + 1], A[m][k], right);
+            }
+        }
+}
+
+/* Fragments A of a product, from those that another left. */
+template <typename T, int COLUMNS>
+static __device__ __forceinline__ void td_pack_rows(uint32_t (&A)[COLUMNS / 16][4], const float (&C)[COLUMNS / 8][4]) {
+#pragma unroll
+    for (int k = 0; k < COLUMNS / 16; k++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const float(&c)[4] = C[2 * k + e / 2];
+            A[k][e] = td_pack<T>(c[e % 2 * 2], c[e % 2 * 2 + 1]);
+        }
+}
+
+/* Packed fragments of a warp's 16 rows to columns 8 k … of a tile; `tile` is where the warp's rows begin. */
+template <typename T, int WIDTH, int COLUMNS>
+static __device__ __forceinline__ void td_put_packed(T *tile, const uint32_t (&A)[COLUMNS / 16][4], int k) {
+    int row = td_fragment_row();
+#pragma unroll
+    for (int n = 0; n < COLUMNS / 16; n++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            int place = td_swizzled<WIDTH>(row + e % 2 * 8, k + 2 * n + e / 2) + td_fragment_column();
+            *(uint32_t *)(tile + place) = A[n][e];
+        }
+}
+
+/* C += Aᵀ B: columns `row` … + 16 M − 1 of tile A, of A_WIDTH columns, are the rows; B's columns 8 k … + COLUMNS − 1.
+ * Sums over the ROWS rows of both. */
+template <typename T, int A_WIDTH, int B_WIDTH, int ROWS, int M, int COLUMNS>
+static __device__ __forceinline__ void td_columns_by_columns_mma(float (&C)[M][COLUMNS / 8][4], const T *A, int row,
+                                                                 const T *B, int column) {
+    int lane = threadIdx.x % 32, r = lane % 8 + lane / 16 * 8;
+#pragma unroll
+    for (int i = 0; i < ROWS; i += 16) {
+        uint32_t a[M][4];
+#pragma unroll
+        for (int m = 0; m < M; m++)
+            td_ldmatrix4_transposed(a[m], A + i * A_WIDTH + td_swizzled<A_WIDTH>(r, (row + 16 * m) / 8 + lane / 8 % 2));
+#pragma unroll
+        for (int n = 0; n < COLUMNS / 16; n++) {
+            uint32_t left[2], right[2];
+            td_swizzled_columns<T, B_WIDTH>(left, right, B + i * B_WIDTH, column / 8 + 2 * n);
+#pragma unroll
+            for (int m = 0; m < M; m++) {
+                td_mma<T>(C[m][2 * n], a[m], left);
+                td_mma<T>(C[m][2 * n + 1], a[m], right);
+            }
+        }
+    }
+}
+
+#endif
