@@ -1,24 +1,26 @@
 /* Rung 6, mma: rung 5's pass over keys alone. It has dS of every pair, so it also has a part of dQ = dS K; the parts of
  * a head meet by atomic additions. Five products instead of seven.
  *
- * A block owns 128 keys. dS of its warps meets in shared memory, since dQ sums over keys; everything else is rung 5's.
- * Three more things are hidden behind the products:
+ * A block owns 128 keys. dS of its warps meets in shared memory, since dQ sums over keys. Hidden behind the products
+ * are
  * - copies: the next tile of Q and dO is on its way while this one is used (two stages);
- * - barriers: one for a tile. dQ of a tile is computed after the next tile's barrier, from the other of two places for
- *   dS, so that between two barriers a warp has all five products to do, in its own time;
+ * - barriers: dQ of a tile is computed after the next tile's barrier, from the other of two places for dS, so that
+ *   between two barriers a warp has much to do, in its own time;
  * - the way to memory: additions of four floats, 512 bytes together.
- * A tile's rows are swizzled, not padded. For d ≤ 64 a warp owns 32 keys, so that a fragment of Q or dO that it loads
- * serves two products; at d 128 dK and dV of 16 keys fill half its registers. */
+ *
+ * What bounds it is shared memory: a fragment of B that is loaded for 16 rows of A serves one instruction, at 128 bytes
+ * a cycle two cycles for what the tensor cores do in 1.6. So every warp has 32 rows. For d ≤ 64 it keeps dK and dV of
+ * its 32 keys. For d = 128 they are more than its registers: two warps share 32 keys, one computes P and keeps dV, the
+ * other computes dP and keeps dK, and P passes from the one to the other through shared memory, unrounded. */
+#include "mma_pairs.h"
 #include "mma_sums.h"
 
-/* Queries of a tile; keys of a block. */
-enum { STEP = 64, KEYS = 128 };
-/* A warp's rows of keys, in 16s; warps of a block; queries whose S and dP a warp has in registers at a time. */
-template <int D> static constexpr int SIXTEENS = D == 64 ? 2 : 1;
-template <int D> static constexpr int WARPS = KEYS / 16 / SIXTEENS<D>;
-template <int D> static constexpr int SLICE_OF = D == 64 ? 32 : 64;
-/* dQ of a tile is divided among the warps: 32 rows and 32 columns for each. */
-enum { PART = 32 };
+/* Queries of a tile; keys of a block, and of a warp; dQ of a tile is divided among the warps, PART rows by PART
+ * columns. */
+enum { STEP = 64, KEYS = 128, OWN = 32, PART = 32, M = OWN / 16 };
+/* Of dK and dV a warp keeps both, or one. */
+template <int D> static constexpr int KEPT = D == 64 ? 2 : 1;
+template <int D> static constexpr int THREADS = KEYS / OWN * 32 * 2 / KEPT<D>;
 
 /* A block's shared memory. */
 template <typename T, int D> struct swizzled_tiles {
@@ -30,20 +32,29 @@ template <typename T, int D> struct swizzled_tiles {
     struct {
         float LSE[STEP], rowsum[STEP];
     } query[2];
+    float P[D == 64 ? 1 : KEYS * STEP]; /* in fragments */
 };
 
-/* Where a tile of queries is. */
+/* What a block works at: head b, h of Q, its tile of queries i … and where they are in shared memory; and the tile
+ * before, of which dQ is yet to come. */
 struct tile {
-    int64_t h, i;
+    int h, i;
+};
+struct work {
+    float *dQ; /* NULL: not wanted */
+    int64_t b;
+    tile now, before;
+    int stage;
+    bool any; /* tile before */
 };
 
+/* Start to copy a tile of queries. */
 template <typename T, int D>
 static __device__ __forceinline__ void copy_queries(swizzled_tiles<T, D> &s, const td_backward &w, int64_t b, tile t,
                                                     int stage) {
-    constexpr int THREADS = 32 * WARPS<D>;
     int64_t low = max((int64_t)0, -w.diagonal); /* the first query that reads any key */
-    td_copy_tile<T, D, STEP, THREADS>(s.stage[stage].Q, w.t[TD_Q], b, t.h, t.i, low, w.Tq);
-    td_copy_tile<T, D, STEP, THREADS>(s.stage[stage].dO, w.t[TD_DO], b, t.h, t.i, low, w.Tq);
+    td_copy_tile<T, D, STEP, THREADS<D>>(s.stage[stage].Q, w.t[TD_Q], b, t.h, t.i, low, w.Tq);
+    td_copy_tile<T, D, STEP, THREADS<D>>(s.stage[stage].dO, w.t[TD_DO], b, t.h, t.i, low, w.Tq);
     int r = threadIdx.x;
     if (r < STEP) {
         bool inside = t.i + r < w.Tq;
@@ -54,103 +65,128 @@ static __device__ __forceinline__ void copy_queries(swizzled_tiles<T, D> &s, con
     }
 }
 
-/* Pairs of the warp's keys, the first of which is `key`, with queries `query` …: 0 where the mask forbids. */
-template <int M, int QUERIES>
-static __device__ __forceinline__ void drop_pairs(float (&pairs)[M][QUERIES / 8][4], td_tile_mask m, int query,
-                                                  int key) {
-    query += td_fragment_column(), key += td_fragment_row();
-#pragma unroll
-    for (int k = 0; k < M; k++)
-#pragma unroll
-        for (int n = 0; n < QUERIES / 8; n++)
-#pragma unroll
-            for (int e = 0; e < 4; e++)
-                if (!td_may_read(m, query + 8 * n + e % 2, key + 16 * k + e / 2 * 8)) pairs[k][n][e] = 0;
+/* d = 128: one half of the warps. */
+static __device__ __forceinline__ bool keeps_dV(void) {
+    return threadIdx.x < KEYS / OWN * 32;
 }
 
-/* dQ += dS K of a tile that all warps have finished. */
+/* A barrier of the block; which warps reach it in which branch does not matter to it. */
+static __device__ __forceinline__ void meet(void) {
+    __syncthreads();
+}
+
+/* dQ += dS K of the tile before, which all warps have finished. */
 template <typename T, int D>
-static __device__ __forceinline__ void add_to_queries(float *sums, const swizzled_tiles<T, D> &s, const td_backward &w,
-                                                      int64_t b, tile t, int place) {
-    int warp = threadIdx.x / 32, row = warp % 2 * PART, column = warp / 2 * PART;
+static __device__ __forceinline__ void add_to_queries(const swizzled_tiles<T, D> &s, const td_backward &w,
+                                                      const work &x) {
+    if (!x.any || !x.dQ) return;
+    int warp = threadIdx.x / 32, row = warp % (STEP / PART) * PART, column = warp / (STEP / PART) * PART;
     float dQ[PART / 16][PART / 8][4] = {};
-    td_columns_by_columns_mma<T, STEP, D, KEYS, PART / 16, PART>(dQ, s.dS[place], row, s.K, column);
-    td_add_fragments<D, PART / 16, PART>(sums, w, b * w.Hq + t.h, t.i + row, column, dQ);
+    td_columns_by_columns_mma<T, STEP, D, KEYS, PART / 16, PART>(dQ, s.dS[x.stage ^ 1], row, s.K, column);
+    td_add_fragments<D, PART / 16, PART>(x.dQ, w, x.b * w.Hq + x.before.h, x.before.i + row, column, dQ);
 }
 
-/* dK and dV, and each tile's part of dQ, unless `sums` is NULL. The longest blocks, by a causal mask the first, start
- * first. */
+/* A tile of queries and the block's keys, d ≤ 64; half the tile at a time, or S and dP would need too many registers.
+ */
+template <typename T>
+static __device__ __forceinline__ void visit(swizzled_tiles<T, 64> &s, float (&kept)[2][M][8][4], const td_backward &w,
+                                             const work &x, td_tile_mask mask) {
+    constexpr int D = 64, HALF = STEP / 2;
+    int own = threadIdx.x / 32 * OWN;
+    add_to_queries(s, w, x);
+#pragma unroll 1
+    for (int q = 0; q < STEP; q += HALF) {
+        const T *Q = s.stage[x.stage].Q + q * D, *dO = s.stage[x.stage].dO + q * D;
+        uint32_t packed[M][HALF / 16][4];
+        float P[M][HALF / 8][4] = {}, dS[M][HALF / 8][4];
+        td_swizzled_by_rows<T, D, M, HALF>(P, s.K + own * D, Q);
+        td_weigh<M, HALF>(P, s.query[x.stage].LSE + q, w.scale);
+        td_drop_pairs<M, HALF>(P, mask, q, own);
+        td_pack_fragments<T, M, HALF>(packed, P);
+        td_packed_by_columns<T, D, M, HALF>(kept[0], packed, dO);
+        td_begin_dP<M, HALF>(dS, s.query[x.stage].rowsum + q);
+        td_swizzled_by_rows<T, D, M, HALF>(dS, s.V + own * D, dO);
+#pragma unroll
+        for (int m = 0; m < M; m++)
+#pragma unroll
+            for (int n = 0; n < HALF / 8; n++)
+#pragma unroll
+                for (int e = 0; e < 4; e++) dS[m][n][e] *= P[m][n][e];
+        td_drop_pairs<M, HALF>(dS, mask, q, own);
+        td_pack_fragments<T, M, HALF>(packed, dS);
+        td_put_packed<T, STEP, M, HALF>(s.dS[x.stage] + own * STEP, packed, q / 8);
+        td_packed_by_columns<T, D, M, HALF>(kept[1], packed, Q);
+    }
+}
+
+/* The same for d = 128. The two that share keys are a scheduler's two warps. They take turns with dQ. */
+template <typename T>
+static __device__ __forceinline__ void visit(swizzled_tiles<T, 128> &s, float (&kept)[1][M][16][4],
+                                             const td_backward &w, const work &x, td_tile_mask mask) {
+    constexpr int D = 128;
+    int own = threadIdx.x / 32 % (KEYS / OWN) * OWN;
+    const T *Q = s.stage[x.stage].Q, *dO = s.stage[x.stage].dO;
+    uint32_t packed[M][STEP / 16][4];
+    if (keeps_dV()) {
+        float P[M][STEP / 8][4] = {};
+        td_swizzled_by_rows<T, D, M, STEP>(P, s.K + own * D, Q);
+        td_weigh<M, STEP>(P, s.query[x.stage].LSE, w.scale);
+        td_drop_pairs<M, STEP>(P, mask, 0, own);
+        td_leave_P<M, STEP>(s.P + own * STEP, P);
+        td_pack_fragments<T, M, STEP>(packed, P);
+        meet();
+        td_packed_by_columns<T, D, M, STEP>(kept[0], packed, dO);
+        add_to_queries(s, w, x);
+    } else {
+        add_to_queries(s, w, x);
+        float dS[M][STEP / 8][4];
+        td_begin_dP<M, STEP>(dS, s.query[x.stage].rowsum);
+        td_swizzled_by_rows<T, D, M, STEP>(dS, s.V + own * D, dO);
+        meet();
+        td_multiply_by_P<M, STEP>(dS, s.P + own * STEP);
+        td_drop_pairs<M, STEP>(dS, mask, 0, own);
+        td_pack_fragments<T, M, STEP>(packed, dS);
+        td_put_packed<T, STEP, M, STEP>(s.dS[x.stage] + own * STEP, packed, 0);
+        td_packed_by_columns<T, D, M, STEP>(kept[0], packed, Q);
+    }
+}
+
+/* dK and dV, and each tile's part of dQ. The blocks of a head follow one another: what they read, and add to, is in the
+ * cache. By a causal mask they get shorter. */
 template <typename T, int D>
-__global__ __launch_bounds__(32 * WARPS<D>, 8 / WARPS<D>) void mma_backward(const td_backward w, float *sums,
+__global__ __launch_bounds__(THREADS<D>, D == 64 ? 2 : 1) void mma_backward(const td_backward w, float *dQ,
                                                                             bool vectors_dK, bool vectors_dV) {
     using tiles = swizzled_tiles<T, D>;
     TD_DYNAMIC_SHARED(tiles, shared);
     tiles &s = *shared;
-    constexpr int M = SIXTEENS<D>, SLICE = SLICE_OF<D>, THREADS = 32 * WARPS<D>;
-    int64_t kv = blockIdx.x % w.Hkv, b = blockIdx.x / w.Hkv % w.B, j = blockIdx.x / w.Hkv / w.B * KEYS;
-    int64_t group = w.Hq / w.Hkv, first = j > w.diagonal ? (j - w.diagonal) / STEP * STEP : 0;
-    int64_t tiles_left = first < w.Tq ? group * ((w.Tq - first + STEP - 1) / STEP) : 0;
-    int64_t keys = min(w.Tk, w.Tq + w.diagonal);
-    int own = threadIdx.x / 32 * 16 * M, stage = 0;
-    float scale = w.scale * 0x1.715476p+0f; /* 2^(s log₂e) is e^s */
-    float dK[M][D / 8][4] = {}, dV[M][D / 8][4] = {};
-    tile now = {kv * group, first}, before = now;
-    if (tiles_left) {
-        td_copy_tile<T, D, KEYS, THREADS>(s.K, w.t[TD_K], b, kv, j, 0, keys);
-        td_copy_tile<T, D, KEYS, THREADS>(s.V, w.t[TD_V], b, kv, j, 0, keys);
-        copy_queries<T, D>(s, w, b, now, 0);
+    unsigned blocks = (unsigned)((w.Tk + KEYS - 1) / KEYS), head = blockIdx.x / blocks, kv = head % (unsigned)w.Hkv;
+    int64_t b = head / (unsigned)w.Hkv, j = (int64_t)(blockIdx.x % blocks) * KEYS, keys = min(w.Tk, w.Tq + w.diagonal);
+    int group = (int)(w.Hq / w.Hkv), first = j > w.diagonal ? (int)min((j - w.diagonal) / STEP * STEP, w.Tq) : 0;
+    int left = group * (int)((w.Tq - first + STEP - 1) / STEP);
+    float kept[KEPT<D>][M][D / 8][4] = {};
+    work x = {dQ, b, {(int)kv * group, first}, {0, 0}, 0, false};
+    if (left) {
+        td_copy_tile<T, D, KEYS, THREADS<D>>(s.K, w.t[TD_K], b, kv, j, 0, keys);
+        td_copy_tile<T, D, KEYS, THREADS<D>>(s.V, w.t[TD_V], b, kv, j, 0, keys);
+        copy_queries<T, D>(s, w, b, x.now, 0);
     }
-    for (bool any = false; tiles_left > 0; tiles_left--, any = true) {
-        tile next = now.i + STEP < w.Tq ? tile{now.h, now.i + STEP} : tile{now.h + 1, first};
+    for (; left > 0; left--) {
+        tile next = x.now.i + STEP < w.Tq ? tile{x.now.h, x.now.i + STEP} : tile{x.now.h + 1, first};
         td_copies_wait();
-        __syncthreads(); /* this tile is here; of the one before, dS is complete, and the rest no longer read */
-        if (tiles_left > 1) copy_queries<T, D>(s, w, b, next, stage ^ 1);
-        if (any && sums) add_to_queries<T, D>(sums, s, w, b, before, stage ^ 1);
-        const td_tile_mask m = td_tile_mask_at<STEP, KEYS>(w, now.i, j, keys);
-#pragma unroll 1
-        for (int q = 0; q < STEP; q += SLICE) {
-            const T *Q = s.stage[stage].Q + q * D, *dO = s.stage[stage].dO + q * D;
-            const float *LSE = s.query[stage].LSE + q, *rowsum = s.query[stage].rowsum + q;
-            float P[M][SLICE / 8][4] = {}, dS[M][SLICE / 8][4];
-            uint32_t packed[M][SLICE / 16][4];
-            td_swizzled_by_rows<T, D, M, SLICE>(P, s.K + own * D, Q);
-#pragma unroll
-            for (int n = 0; n < SLICE / 8; n++)
-#pragma unroll
-                for (int e = 0; e < 4; e++) {
-                    int c = 8 * n + td_fragment_column() + e % 2;
-#pragma unroll
-                    for (int k = 0; k < M; k++) {
-                        P[k][n][e] = td_exp2(fmaf(P[k][n][e], scale, -0x1.715476p+0f * LSE[c]));
-                        dS[k][n][e] = -rowsum[c];
-                    }
-                }
-            if (!m.whole) drop_pairs<M, SLICE>(P, m, q, own);
-#pragma unroll
-            for (int k = 0; k < M; k++) td_pack_rows<T, SLICE>(packed[k], P[k]);
-            td_packed_by_columns<T, D, M, SLICE>(dV, packed, dO);
-            td_swizzled_by_rows<T, D, M, SLICE>(dS, s.V + own * D, dO); /* dP − D */
-#pragma unroll
-            for (int k = 0; k < M; k++)
-#pragma unroll
-                for (int n = 0; n < SLICE / 8; n++)
-#pragma unroll
-                    for (int e = 0; e < 4; e++) dS[k][n][e] *= P[k][n][e];
-            if (!m.whole) drop_pairs<M, SLICE>(dS, m, q, own);
-#pragma unroll
-            for (int k = 0; k < M; k++) {
-                td_pack_rows<T, SLICE>(packed[k], dS[k]);
-                td_put_packed<T, STEP, SLICE>(s.dS[stage] + (own + 16 * k) * STEP, packed[k], q / 8);
-            }
-            td_packed_by_columns<T, D, M, SLICE>(dK, packed, Q);
-        }
-        before = now, now = next, stage ^= 1;
+        meet(); /* this tile is here; of the one before, dS is complete, and the rest is no longer read */
+        if (left > 1) copy_queries<T, D>(s, w, b, next, x.stage ^ 1);
+        visit(s, kept, w, x, td_tile_mask_at<STEP, KEYS>(w, x.now.i, j, keys));
+        x.before = x.now, x.now = next, x.stage ^= 1, x.any = true;
     }
-    __syncthreads();
-    if (first < w.Tq && sums) add_to_queries<T, D>(sums, s, w, b, before, stage ^ 1);
-    float *room = (float *)s.stage + own * D;
-    td_store_own_rows<T, D, M>(w.t[TD_DK], vectors_dK, room, dK, w.scale, b, kv, j + own);
-    td_store_own_rows<T, D, M>(w.t[TD_DV], vectors_dV, room, dV, 1, b, kv, j + own);
+    meet();
+    add_to_queries(s, w, x);
+    meet(); /* nobody reads shared memory any more */
+    int warp = threadIdx.x / 32, own = warp % (KEYS / OWN) * OWN;
+    float *room = (float *)s.K + warp * OWN * D;
+    if (KEPT<D> == 2 || keeps_dV())
+        td_store_own_rows<T, D, M>(w.t[TD_DV], vectors_dV, room, kept[0], 1, b, kv, j + own);
+    if (KEPT<D> == 2 || !keeps_dV())
+        td_store_own_rows<T, D, M>(w.t[TD_DK], vectors_dK, room, kept[KEPT<D> - 1], w.scale, b, kv, j + own);
 }
 
 static bool fits(const td_tensor *t) {
@@ -170,8 +206,8 @@ template <typename T, int D> static td_status launch(const td_backward &w, float
     const td_tensor *dK = &w.t[TD_DK], *dV = &w.t[TD_DV];
     td_dtype type = w.t[TD_Q].dtype;
     dim3 grid((unsigned)(w.B * w.Hkv * ((w.Tk + KEYS - 1) / KEYS)));
-    td_status s = TD_LAUNCH(err, (mma_backward<T, D>), grid, dim3(32 * WARPS<D>), sizeof(swizzled_tiles<T, D>), stream,
-                            w, sums, dK->dtype == type && td_in_vectors(dK), dV->dtype == type && td_in_vectors(dV));
+    td_status s = TD_LAUNCH(err, (mma_backward<T, D>), grid, dim3(THREADS<D>), sizeof(swizzled_tiles<T, D>), stream, w,
+                            sums, dK->dtype == type && td_in_vectors(dK), dV->dtype == type && td_in_vectors(dV));
     return s == TD_OK && sums ? td_store_fragments_launch<T, D>(w, sums, stream, err) : s;
 }
 

@@ -95,16 +95,15 @@ static __device__ __forceinline__ void td_store_own_rows(const td_tensor &t, boo
     __syncwarp();
     if (vectors) {
         T *tile = (T *)room;
+        uint32_t packed[M][WIDTH / 16][4];
 #pragma unroll
-        for (int m = 0; m < M; m++) {
+        for (int m = 0; m < M; m++)
 #pragma unroll
             for (int n = 0; n < WIDTH / 8; n++)
 #pragma unroll
                 for (int e = 0; e < 4; e++) C[m][n][e] *= scale;
-            uint32_t packed[WIDTH / 16][4];
-            td_pack_rows<T, WIDTH>(packed, C[m]);
-            td_put_packed<T, WIDTH, WIDTH>(tile + 16 * m * WIDTH, packed, 0);
-        }
+        td_pack_fragments<T, M, WIDTH>(packed, C);
+        td_put_packed<T, WIDTH, M, WIDTH>(tile, packed, 0);
         __syncwarp();
         T *to = (T *)t.data + td_offset(&t, b, h, first, 0);
         int k = lane % (WIDTH / 8);

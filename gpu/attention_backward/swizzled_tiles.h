@@ -79,28 +79,33 @@ static __device__ __forceinline__ void td_packed_by_columns(float (&C)[M][WIDTH 
 }
 
 /* Fragments A of a product, from those that another left. */
-template <typename T, int COLUMNS>
-static __device__ __forceinline__ void td_pack_rows(uint32_t (&A)[COLUMNS / 16][4], const float (&C)[COLUMNS / 8][4]) {
+template <typename T, int M, int COLUMNS>
+static __device__ __forceinline__ void td_pack_fragments(uint32_t (&A)[M][COLUMNS / 16][4],
+                                                         const float (&C)[M][COLUMNS / 8][4]) {
 #pragma unroll
-    for (int k = 0; k < COLUMNS / 16; k++)
+    for (int m = 0; m < M; m++)
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const float(&c)[4] = C[2 * k + e / 2];
-            A[k][e] = td_pack<T>(c[e % 2 * 2], c[e % 2 * 2 + 1]);
-        }
+        for (int k = 0; k < COLUMNS / 16; k++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                const float(&c)[4] = C[m][2 * k + e / 2];
+                A[m][k][e] = td_pack<T>(c[e % 2 * 2], c[e % 2 * 2 + 1]);
+            }
 }
 
-/* Packed fragments of a warp's 16 rows to columns 8 k … of a tile; `tile` is where the warp's rows begin. */
-template <typename T, int WIDTH, int COLUMNS>
-static __device__ __forceinline__ void td_put_packed(T *tile, const uint32_t (&A)[COLUMNS / 16][4], int k) {
+/* Packed fragments to 16 M rows of a tile, from column 8 k on. */
+template <typename T, int WIDTH, int M, int COLUMNS>
+static __device__ __forceinline__ void td_put_packed(T *tile, const uint32_t (&A)[M][COLUMNS / 16][4], int k) {
     int row = td_fragment_row();
 #pragma unroll
-    for (int n = 0; n < COLUMNS / 16; n++)
+    for (int m = 0; m < M; m++)
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-            int place = td_swizzled<WIDTH>(row + e % 2 * 8, k + 2 * n + e / 2) + td_fragment_column();
-            *(uint32_t *)(tile + place) = A[n][e];
-        }
+        for (int n = 0; n < COLUMNS / 16; n++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                int place = td_swizzled<WIDTH>(row + e % 2 * 8, k + 2 * n + e / 2) + td_fragment_column();
+                *(uint32_t *)(tile + 16 * m * WIDTH + place) = A[m][n][e];
+            }
 }
 
 /* C += Aᵀ B: columns `row` … + 16 M − 1 of tile A, of A_WIDTH columns, are the rows; B's columns 8 k … + COLUMNS − 1.
