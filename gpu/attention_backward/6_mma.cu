@@ -93,7 +93,6 @@ static __device__ __forceinline__ void visit(swizzled_tiles<T, 64> &s, float (&k
                                              const work &x, td_tile_mask mask) {
     constexpr int D = 64, HALF = STEP / 2;
     int own = threadIdx.x / 32 * OWN;
-    add_to_queries(s, w, x);
 #pragma unroll 1
     for (int q = 0; q < STEP; q += HALF) {
         const T *Q = s.stage[x.stage].Q + q * D, *dO = s.stage[x.stage].dO + q * D;
@@ -117,6 +116,7 @@ static __device__ __forceinline__ void visit(swizzled_tiles<T, 64> &s, float (&k
         td_put_packed<T, STEP, M, HALF>(s.dS[x.stage] + own * STEP, packed, q / 8);
         td_packed_by_columns<T, D, M, HALF>(kept[1], packed, Q);
     }
+    add_to_queries(s, w, x);
 }
 
 /* The same for d = 128. The two that share keys are a scheduler's two warps. They take turns with dQ. */
