@@ -74,7 +74,8 @@ static int tiles(int n, td_rung_case *out) {
     const int64_t *h = heads[draw.x[2] % 3];
     static const td_layout aligned[] = {TD_LAYOUT_CONTIGUOUS, TD_LAYOUT_PADDED, TD_LAYOUT_BROADCAST};
     td_layout layout = more.x[0] % 2 ? aligned[more.x[1] % 3] : (td_layout)(more.x[1] % TD_LAYOUTS);
-    *out = (td_rung_case){.layout = layout, .wide_output = more.x[2] % 4 == 0, .matrix = 1};
+    td_fixture fixture = more.x[3] % 2 ? TD_FIXTURE_NORMAL : (td_fixture)(more.x[3] / 2 % TD_FIXTURES);
+    *out = (td_rung_case){.layout = layout, .fixture = fixture, .wide_output = more.x[2] % 4 == 0, .matrix = 1};
     out->problem =
         (td_attention_problem){h[0], h[1], h[2], Tq, Tk, d, 1 / sqrt((double)d), (td_mask)(draw.x[3] % TD_MASKS), 0};
     return 1;
@@ -110,7 +111,7 @@ int td_rung_takes(const td_variant *variant, const td_rung_case *rung_case) {
     if (!td_op_is_attention(variant->op)) return 0;
     if (rung_case->matrix && !td_rung_on_matrix_units(variant)) return 0;
     if (pairs <= 1e5) return 1;
-    if (variant->dtype != TD_F32) return td_rung_on_matrix_units(variant) && pairs <= 3e6;
+    if (variant->dtype != TD_F32) return td_rung_on_matrix_units(variant) && a->Tq > 1 && pairs <= 3e6;
     return variant->op == TD_OP_ATTENTION_FORWARD || pairs <= 1e7;
 }
 
