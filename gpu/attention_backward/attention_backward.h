@@ -69,6 +69,13 @@ static inline td_status td_backward_inputs(const td_tensor *tensors, td_dtype dt
     return TD_OK;
 }
 
+/* A rung whose tiles are what its registers allow. */
+static inline td_status td_mma_support(const td_problem *problem, td_error *why) {
+    if (problem->attention.block == 0) return td_scale_fits_float(problem, why);
+    return td_fail(why, TD_UNSUPPORTED, "block = %lld: this variant has no choice of blocks; legal is 0",
+                   (long long)problem->attention.block);
+}
+
 /* Tensors whose rows may be read and written 16 bytes at a time: contiguous, of whole vectors, and aligned. */
 static inline bool td_in_vectors(const td_tensor *t) {
     int64_t elements = 16 / (int64_t)td_dtype_size(t->dtype);

@@ -19,12 +19,6 @@ static inline td_vectors td_vectors_of(const td_tensor *t) {
     return {td_in_vectors(&t[TD_Q]), td_in_vectors(&t[TD_K]), td_in_vectors(&t[TD_V]), td_in_vectors(&t[TD_DO])};
 }
 
-static td_status td_mma_support(const td_problem *problem, td_error *why) {
-    if (problem->attention.block == 0) return td_scale_fits_float(problem, why);
-    return td_fail(why, TD_UNSUPPORTED, "block = %lld: this variant has no choice of blocks; legal is 0",
-                   (long long)problem->attention.block);
-}
-
 /* Of the tile of queries i … and keys j …: its query q may read its key k iff k ≤ q + shift, and both are before their
  * ends; whole: all of them may read all. Keys from `end` on are read by none. */
 struct td_tile_mask {

@@ -60,6 +60,21 @@ static __device__ __forceinline__ void td_fence_async(void) {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+/* The same of global memory, in either direction: between bulk copies and what orders them with other blocks' ones. */
+static __device__ __forceinline__ void td_fence_async_global(void) {
+    asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+
+/* A flag in global memory: who reads a value with the one sees all that its writer, before the other, had seen. */
+static __device__ __forceinline__ int td_load_acquire(const int *flag) {
+    int value;
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+    return value;
+}
+static __device__ __forceinline__ void td_store_release(int *flag, int value) {
+    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+
 /* From here on this warp has COUNT registers a thread: a producer gives some back, consumers take them. All warps of a
  * warpgroup must run it; COUNT is a multiple of 8, 24 … 256. */
 template <int COUNT> static __device__ __forceinline__ void td_registers_give(void) {

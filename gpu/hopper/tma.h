@@ -37,7 +37,20 @@ static __device__ __forceinline__ void td_tma_add(const CUtensorMap *map, const 
                  : "memory");
 }
 
-/* to[0 … bytes/4 − 1] += shared: floats that stand together, 16 divides both addresses and the size. */
+/* `bytes` that stand together to shared memory; 16 divides both addresses and the size. */
+static __device__ __forceinline__ void td_bulk_load(void *shared, const void *from, unsigned bytes, uint64_t *barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     td_shared_address(shared)),
+                 "l"(from), "r"(bytes), "r"(td_shared_address(barrier))
+                 : "memory");
+}
+
+/* From shared memory to `to`; and floats, added to those there. */
+static __device__ __forceinline__ void td_bulk_store(float *to, const void *shared, unsigned bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
+                 "r"(td_shared_address(shared)), "r"(bytes)
+                 : "memory");
+}
 static __device__ __forceinline__ void td_bulk_add(float *to, const void *shared, unsigned bytes) {
     asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
                  "r"(td_shared_address(shared)), "r"(bytes)

@@ -51,6 +51,15 @@ static __device__ __forceinline__ uint64_t td_descriptor_at(uint64_t descriptor,
     return descriptor + (bytes >> 4);
 }
 
+/* Four 8×8 matrices of 16-bit elements to shared memory, td_ldmatrix4 turned round: matrix m is r[m] of all lanes, lane
+ * i gives the address of row i mod 8 of matrix i / 8. A fragment of A is four such matrices: rows 0 … 7 and 8 … 15 of
+ * its first 8 columns, then of the others. */
+static __device__ __forceinline__ void td_stmatrix4(uint32_t address, const uint32_t (&r)[4]) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(r[0]),
+                 "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
+}
+
 #define TD_F4(i) "+f"(c[i]), "+f"(c[i + 1]), "+f"(c[i + 2]), "+f"(c[i + 3])
 #define TD_F16(i) TD_F4(i), TD_F4(i + 4), TD_F4(i + 8), TD_F4(i + 12)
 
