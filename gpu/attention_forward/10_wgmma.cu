@@ -1,13 +1,15 @@
 /* Rung 10: Hopper's matrix instructions, and tiles that one thread fetches.
  *
- * The idea: mma.sync's operands pass through registers: every warp loads them from shared memory by ldmatrix, and
- * issues a product of 16 × 8 × 16 at a time. wgmma multiplies 64 × N × 16 for four warps at once and reads K and V from
- * shared memory itself; nothing but P needs registers. And a tile no longer comes by 16-byte copies of all threads,
- * each with an address to compute: one thread asks the tensor memory accelerator for a whole box (wgmma_rows.h).
+ * The idea: mma.sync's operands are registers. Each of rung 9's warps loads all of K and V into its own by ldmatrix,
+ * for 16 rows of S. wgmma multiplies 64 × N × 16 for four warps at once and reads K and V from shared memory itself: a
+ * quarter of the traffic, no instruction and no register for it. P alone is in registers, where softmax left it. And a
+ * tile no longer comes by 16-byte copies of all threads, each with an address to compute: one thread asks the tensor
+ * memory accelerator for a box of 64 columns, which arrives swizzled (wgmma_rows.h).
  *
- * A block takes ROWS queries, 64 a warpgroup, through the keys, KEYS at a time. There is one tile of K and one of V:
- * the next K is asked for once all warpgroups have their scores and flies during softmax and P V; the next V once all
- * have added, and flies during Q Kᵀ and softmax.
+ * A block is one warpgroup with 64 queries, a tile of K and one of V. The next K is asked for when S is there, and
+ * flies during softmax and P V; the next V when O is, and flies during Q Kᵀ and softmax. Within a block nothing else
+ * overlaps: the matrix units stand still during its softmax. So blocks are small, and a multiprocessor holds as many as
+ * its registers: one's softmax meets another's products.
  *
  * Rounding points      Q, K, V   q·k, m, l, a   P        O, LSE
  *   wgmma_bf16         bf16      float          bf16     float, then their tensor's dtype
@@ -42,13 +44,9 @@ __global__ void __launch_bounds__(plan::THREADS, plan::BLOCKS) wgmma(const __gri
         td_fetch<KEYS, D>(V, &boxes.V, &v_full, at.b, at.kv, 0);
     }
 
-    int group = threadIdx.x / WARPGROUP, thread = threadIdx.x % WARPGROUP, column = thread % 4 * 2;
-    int row = at.first + group * WARPGROUP_ROWS + thread / 32 * 16 + thread % 32 / 4; /* this thread's first */
+    int group = threadIdx.x / WARPGROUP;
     const unsigned char *q = Q + group * WARPGROUP_ROWS * BOX_ROW_BYTES;
-    /* what all rows of the warpgroup may read, and the thread's own two */
-    int least = (int)td_allowed_keys(x.a.mask, at.first + group * WARPGROUP_ROWS, x.a.Tq, x.a.Tk);
-    int keys[2] = {(int)td_allowed_keys(x.a.mask, row, x.a.Tq, x.a.Tk),
-                   (int)td_allowed_keys(x.a.mask, row + 8, x.a.Tq, x.a.Tk)};
+    td_thread_rows mine = td_thread_rows_of(x.a, at.first + group * WARPGROUP_ROWS);
     float O[D / 2] = {}, m[2] = {-INFINITY, -INFINITY}, l[2] = {};
     if (at.end > 0) td_mbarrier_wait(&q_full, 0);
 
@@ -66,10 +64,7 @@ __global__ void __launch_bounds__(plan::THREADS, plan::BLOCKS) wgmma(const __gri
         if (fetches && more) td_fetch<KEYS, D>(K, &boxes.K, &k_full, at.b, at.kv, begin + KEYS);
 
         td_turn(S, boxes.turn);
-        if (begin + KEYS > least) {
-            int limit[2] = {keys[0] - begin - column, keys[1] - begin - column};
-            td_mask_scores(S, limit);
-        }
+        td_mask_tile(S, mine, begin);
         td_softmax(S, m, l, alpha, x.scale);
         uint32_t P[KEYS / 16][4];
         td_round<T>(P, S);
@@ -84,14 +79,11 @@ __global__ void __launch_bounds__(plan::THREADS, plan::BLOCKS) wgmma(const __gri
         __syncthreads(); /* all have read V */
         if (fetches && more) td_fetch<KEYS, D>(V, &boxes.V, &v_full, at.b, at.kv, begin + KEYS);
     }
-    td_put_rows<T, D>(boxes, at, row, O, m, l);
+    td_put_rows<T, D>(boxes, at, mine.row, O, m, l);
 }
 
 template <typename T, typename plan> static td_status launch(const td_forward *x, void *stream, td_error *err) {
-    dim3 grid((unsigned)(x->a.B * x->a.Hq * ((x->a.Tq + plan::ROWS - 1) / plan::ROWS)));
-    td_forward_boxes boxes;
-    td_status s = td_forward_boxes_of(&boxes, x, plan::ROWS, plan::KEYS, err);
-    return s ? s : TD_LAUNCH(err, (wgmma<T, plan>), grid, plan::THREADS, plan::BYTES, stream, boxes);
+    return td_launch_boxes<plan>("wgmma", wgmma<T, plan>, x, stream, err);
 }
 
 template <typename T>

@@ -51,13 +51,9 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, td
                                                td_ring<plan> &k, td_ring<plan> &v) {
     constexpr int D = plan::D, ROWS = plan::ROWS, KEYS = plan::KEYS, TILE = KEYS * D * 2;
     const td_forward &x = boxes.x;
-    int group = threadIdx.x / WARPGROUP - 1, thread = threadIdx.x % WARPGROUP, column = thread % 4 * 2;
-    int row = at.first + group * WARPGROUP_ROWS + thread / 32 * 16 + thread % 32 / 4; /* this thread's first */
+    int group = threadIdx.x / WARPGROUP - 1;
     const unsigned char *q = Q + group * WARPGROUP_ROWS * BOX_ROW_BYTES;
-    /* what all rows of the warpgroup may read, and the thread's own two */
-    int least = (int)td_allowed_keys(x.a.mask, at.first + group * WARPGROUP_ROWS, x.a.Tq, x.a.Tk);
-    int keys[2] = {(int)td_allowed_keys(x.a.mask, row, x.a.Tq, x.a.Tk),
-                   (int)td_allowed_keys(x.a.mask, row + 8, x.a.Tq, x.a.Tk)};
+    td_thread_rows mine = td_thread_rows_of(x.a, at.first + group * WARPGROUP_ROWS);
     float O[D / 2] = {}, m[2] = {-INFINITY, -INFINITY}, l[2] = {};
     bool says = threadIdx.x % 32 == 0;
     if (at.end > 0) td_mbarrier_wait(q_full, 0);
@@ -74,10 +70,7 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, td
         if (says) td_mbarrier_arrive(&k.empty[stage]);
 
         td_turn(S, boxes.turn);
-        if (begin + KEYS > least) {
-            int limit[2] = {keys[0] - begin - column, keys[1] - begin - column};
-            td_mask_scores(S, limit);
-        }
+        td_mask_tile(S, mine, begin);
         td_softmax(S, m, l, alpha, x.scale);
         uint32_t P[KEYS / 16][4];
         td_round<T>(P, S);
@@ -92,7 +85,7 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, td
         if (says) td_mbarrier_arrive(&v.empty[stage]);
         if (++stage == plan::STAGES) stage = 0, phase ^= 1;
     }
-    td_put_rows<T, D>(boxes, at, row, O, m, l);
+    td_put_rows<T, D>(boxes, at, mine.row, O, m, l);
 }
 
 template <typename T, typename plan>
@@ -121,10 +114,7 @@ __global__ void __launch_bounds__(plan::THREADS, 1) specialised(const __grid_con
 }
 
 template <typename T, typename plan> static td_status launch(const td_forward *x, void *stream, td_error *err) {
-    dim3 grid((unsigned)(x->a.B * x->a.Hq * ((x->a.Tq + plan::ROWS - 1) / plan::ROWS)));
-    td_forward_boxes boxes;
-    td_status s = td_forward_boxes_of(&boxes, x, plan::ROWS, plan::KEYS, err);
-    return s ? s : TD_LAUNCH(err, (specialised<T, plan>), grid, plan::THREADS, plan::BYTES, stream, boxes);
+    return td_launch_boxes<plan>("specialised", specialised<T, plan>, x, stream, err);
 }
 
 template <typename T>

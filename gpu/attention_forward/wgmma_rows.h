@@ -46,16 +46,26 @@ static inline td_status td_forward_boxes_of(td_forward_boxes *boxes, const td_fo
     return s ? s : td_tensor_map(&boxes->V, &x->V, 0, read, keys, BOX_COLUMNS, true, err);
 }
 
+/* Host. A block for every plan::ROWS queries, and tiles of plan::KEYS keys. */
+template <typename plan>
+static inline td_status td_launch_boxes(const char *name, void (*kernel)(td_forward_boxes), const td_forward *x,
+                                        void *stream, td_error *err) {
+    dim3 grid((unsigned)(x->a.B * x->a.Hq * ((x->a.Tq + plan::ROWS - 1) / plan::ROWS)));
+    td_forward_boxes boxes;
+    td_status s = td_forward_boxes_of(&boxes, x, plan::ROWS, plan::KEYS, err);
+    return s ? s : td_launch(err, name, kernel, grid, plan::THREADS, plan::BYTES, stream, boxes);
+}
+
 /* Host. What takes the tensors that boxes cannot fetch. */
 template <typename T> static inline const td_variant *td_lower_rung(void);
 template <> inline const td_variant *td_lower_rung<td_bf16>(void) {
-    return &TD_GPU(attention_forward_online_tiled_bf16);
+    return &TD_GPU(attention_forward_mma_bf16);
 }
 template <> inline const td_variant *td_lower_rung<td_fp16>(void) {
-    return &TD_GPU(attention_forward_online_tiled_fp16);
+    return &TD_GPU(attention_forward_mma_fp16);
 }
 #define TD_LIMIT_BOXES                                                                                                 \
-    "; tensors without 16-byte rows go to online_tiled; d between 64, 128 and 256 is padded with zeros"
+    "; tensors whose rows do not begin at multiples of 16 bytes go to mma; d is padded to 64, 128 or 256 with zeros"
 
 /* A block's queries, `first` and on, of one head; they read keys 0 … end − 1. A causal mask leaves the last rows most
  * keys: of a head, they start first. */
@@ -67,6 +77,19 @@ template <int ROWS> static __device__ __forceinline__ td_block_rows td_block_row
     int tiles = ((int)a.Tq + ROWS - 1) / ROWS, head = blockIdx.x / tiles, h = head % (int)a.Hq;
     int first = (tiles - 1 - blockIdx.x % tiles) * ROWS, last = min(first + ROWS, (int)a.Tq) - 1;
     return {head / (int)a.Hq, h, h / (int)(a.Hq / a.Hkv), first, (int)td_allowed_keys(a.mask, last, a.Tq, a.Tk)};
+}
+
+/* A thread's two rows, `row` and the one 8 below: how many keys each may read, and how many all of the warpgroup's may,
+ * of which `first` is the first. */
+struct td_thread_rows {
+    int row, keys[2], least;
+};
+
+static __device__ __forceinline__ td_thread_rows td_thread_rows_of(const td_attention_problem &a, int first) {
+    int thread = threadIdx.x % WARPGROUP, row = first + thread / 32 * 16 + thread % 32 / 4;
+    return {row,
+            {(int)td_allowed_keys(a.mask, row, a.Tq, a.Tk), (int)td_allowed_keys(a.mask, row + 8, a.Tq, a.Tk)},
+            (int)td_allowed_keys(a.mask, first, a.Tq, a.Tk)};
 }
 
 /* The first multiple of 1024 in the block's dynamic shared memory. */
@@ -109,6 +132,14 @@ template <int N> static __device__ __forceinline__ void td_mask_scores(float (&S
 #pragma unroll
     for (int e = 0; e < N; e++)
         if (8 * (e / 4) + e % 2 >= limit[e / 2 % 2]) S[e] = -INFINITY;
+}
+
+/* The same where a tile of 2 N keys, from `begin` on, needs it. */
+template <int N>
+static __device__ __forceinline__ void td_mask_tile(float (&S)[N], const td_thread_rows &mine, int begin) {
+    if (begin + 2 * N <= mine.least) return;
+    int first = begin + threadIdx.x % 4 * 2, limit[2] = {mine.keys[0] - first, mine.keys[1] - first};
+    td_mask_scores(S, limit);
 }
 
 template <int N> static __device__ __forceinline__ void td_turn(float (&S)[N], float turn) {
