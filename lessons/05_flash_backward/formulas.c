@@ -133,5 +133,7 @@ int64_t td_lesson_5_atomics(const td_variant *variant, const td_attention_proble
     int64_t width = (a->d + 3) / 4 * 4; /* of a row of sums, in whole vectors */
     if (td_counted_is_rung(variant, "backward_atomic")) return query_rows(a, TILE, TILE) * a->d;
     if (td_counted_is_rung(variant, "backward_registers")) return query_rows(a, register_keys(a), 128) * width;
+    if (td_counted_is_rung(variant, "backward_mma")) /* other rows, and wider ones, are rung 5's, which adds nothing */
+        return a->d % 8 == 0 && a->d <= 128 ? query_rows(a, 128, 64) * (a->d <= 64 ? 64 : 128) : 0;
     return 0;
 }
