@@ -18,6 +18,8 @@
 /* Queries of a tile; keys of a block, and of a warp; dQ of a tile is divided among the warps, PART rows by PART
  * columns. */
 enum { STEP = 64, KEYS = 128, OWN = 32, PART = 32, M = OWN / 16 };
+/* Tq, and how far off a diagonal may be, in an int. */
+enum { FAR = 1 << 29 };
 /* Of dK and dV a warp keeps both, or one. */
 template <int D> static constexpr int KEPT = D == 64 ? 2 : 1;
 template <int D> static constexpr int THREADS = KEYS / OWN * 32 * 2 / KEPT<D>;
@@ -35,22 +37,20 @@ template <typename T, int D> struct swizzled_tiles {
     float P[D == 64 ? 1 : KEYS * STEP]; /* in fragments */
 };
 
-/* What a block works at: head b, h of Q, its tile of queries i … and where they are in shared memory; and the tile
- * before, of which dQ is yet to come. */
+/* What a block works at: a tile of queries, the place where it is in shared memory, and dQ of the tile before, which is
+ * yet to come; NULL: none, or not wanted. */
 struct tile {
     int h, i;
 };
 struct work {
-    float *dQ; /* NULL: not wanted */
-    int64_t b;
-    tile now, before;
+    tile now;
     int stage;
-    bool any; /* tile before */
+    float *dQ;
 };
 
 /* Start to copy a tile of queries. */
 template <typename T, int D>
-static __device__ __forceinline__ void copy_queries(swizzled_tiles<T, D> &s, const td_backward &w, int64_t b, tile t,
+static __device__ __forceinline__ void copy_queries(swizzled_tiles<T, D> &s, const td_backward &w, int b, tile t,
                                                     int stage) {
     int64_t low = max((int64_t)0, -w.diagonal); /* the first query that reads any key */
     td_copy_tile<T, D, STEP, THREADS<D>>(s.stage[stage].Q, w.t[TD_Q], b, t.h, t.i, low, w.Tq);
@@ -79,11 +79,11 @@ static __device__ __forceinline__ void meet(void) {
 template <typename T, int D>
 static __device__ __forceinline__ void add_to_queries(const swizzled_tiles<T, D> &s, const td_backward &w,
                                                       const work &x) {
-    if (!x.any || !x.dQ) return;
+    if (!x.dQ) return;
     int warp = threadIdx.x / 32, row = warp % (STEP / PART) * PART, column = warp / (STEP / PART) * PART;
     float dQ[PART / 16][PART / 8][4] = {};
     td_columns_by_columns_mma<T, STEP, D, KEYS, PART / 16, PART>(dQ, s.dS[x.stage ^ 1], row, s.K, column);
-    td_add_fragments<D, PART / 16, PART>(x.dQ, w, x.b * w.Hq + x.before.h, x.before.i + row, column, dQ);
+    td_add_fragments<PART / 16, PART>(x.dQ + td_fragment_place(w, row, column / 16), w, dQ);
 }
 
 /* A tile of queries and the block's keys, d ≤ 64; half the tile at a time, or S and dP would need too many registers.
@@ -93,6 +93,7 @@ static __device__ __forceinline__ void visit(swizzled_tiles<T, 64> &s, float (&k
                                              const work &x, td_tile_mask mask) {
     constexpr int D = 64, HALF = STEP / 2;
     int own = threadIdx.x / 32 * OWN;
+    add_to_queries(s, w, x);
 #pragma unroll 1
     for (int q = 0; q < STEP; q += HALF) {
         const T *Q = s.stage[x.stage].Q + q * D, *dO = s.stage[x.stage].dO + q * D;
@@ -116,7 +117,6 @@ static __device__ __forceinline__ void visit(swizzled_tiles<T, 64> &s, float (&k
         td_put_packed<T, STEP, M, HALF>(s.dS[x.stage] + own * STEP, packed, q / 8);
         td_packed_by_columns<T, D, M, HALF>(kept[1], packed, Q);
     }
-    add_to_queries(s, w, x);
 }
 
 /* The same for d = 128. The two that share keys are a scheduler's two warps. They take turns with dQ. */
@@ -151,20 +151,26 @@ static __device__ __forceinline__ void visit(swizzled_tiles<T, 128> &s, float (&
     }
 }
 
-/* dK and dV, and each tile's part of dQ. The blocks of a head follow one another: what they read, and add to, is in the
- * cache. By a causal mask they get shorter. */
+/* dK and dV, and each tile's part of dQ. The blocks of a head follow one another, so that what they read, and add to,
+ * is in the cache; but with a causal mask it saves more that of all heads the longest blocks start first. */
 template <typename T, int D>
 __global__ __launch_bounds__(THREADS<D>, D == 64 ? 2 : 1) void mma_backward(const td_backward w, float *dQ,
                                                                             bool vectors_dK, bool vectors_dV) {
     using tiles = swizzled_tiles<T, D>;
     TD_DYNAMIC_SHARED(tiles, shared);
     tiles &s = *shared;
-    unsigned blocks = (unsigned)((w.Tk + KEYS - 1) / KEYS), head = blockIdx.x / blocks, kv = head % (unsigned)w.Hkv;
-    int64_t b = head / (unsigned)w.Hkv, j = (int64_t)(blockIdx.x % blocks) * KEYS, keys = min(w.Tk, w.Tq + w.diagonal);
+    unsigned blocks = (unsigned)((w.Tk + KEYS - 1) / KEYS), heads = gridDim.x / blocks, number = blockIdx.x;
+    bool all = w.diagonal >= w.Tk; /* every query reads every key */
+    unsigned head = all ? number / blocks : number % heads, kv = head % (unsigned)w.Hkv;
+    int b = (int)(head / (unsigned)w.Hkv);
+    int64_t j = (int64_t)(all ? number % blocks : number / heads) * KEYS;
+    int64_t keys = min(w.Tk, w.Tq + w.diagonal);
+    int diagonal = (int)max(min(w.diagonal - j, (int64_t)FAR), -(int64_t)FAR),
+        block_keys = (int)min(keys - j, (int64_t)KEYS);
     int group = (int)(w.Hq / w.Hkv), first = j > w.diagonal ? (int)min((j - w.diagonal) / STEP * STEP, w.Tq) : 0;
     int left = group * (int)((w.Tq - first + STEP - 1) / STEP);
     float kept[KEPT<D>][M][D / 8][4] = {};
-    work x = {dQ, b, {(int)kv * group, first}, {0, 0}, 0, false};
+    work x = {{(int)kv * group, first}, 0, NULL};
     if (left) {
         td_copy_tile<T, D, KEYS, THREADS<D>>(s.K, w.t[TD_K], b, kv, j, 0, keys);
         td_copy_tile<T, D, KEYS, THREADS<D>>(s.V, w.t[TD_V], b, kv, j, 0, keys);
@@ -175,8 +181,9 @@ __global__ __launch_bounds__(THREADS<D>, D == 64 ? 2 : 1) void mma_backward(cons
         td_copies_wait();
         meet(); /* this tile is here; of the one before, dS is complete, and the rest is no longer read */
         if (left > 1) copy_queries<T, D>(s, w, b, next, x.stage ^ 1);
-        visit(s, kept, w, x, td_tile_mask_at<STEP, KEYS>(w, x.now.i, j, keys));
-        x.before = x.now, x.now = next, x.stage ^= 1, x.any = true;
+        visit(s, kept, w, x, td_tile_mask_of<STEP, KEYS>(x.now.i + diagonal, (int)w.Tq - x.now.i, block_keys));
+        if (dQ) x.dQ = td_fragments_of<D>(dQ, w, b * w.Hq + x.now.h) + td_fragment_place(w, x.now.i, 0);
+        x.now = next, x.stage ^= 1;
     }
     meet();
     add_to_queries(s, w, x);
@@ -216,7 +223,7 @@ static td_status run(const td_problem *problem, const td_tensor *t, float *works
     const td_attention_problem *a = &problem->attention;
     const td_variant *lower = t[TD_Q].dtype == TD_BF16 ? &TD_GPU(attention_backward_mma_two_pass_bf16)
                                                        : &TD_GPU(attention_backward_mma_two_pass_fp16);
-    if (a->d > 128 || !fits(t)) return lower->run(problem, t, workspace, stream, err);
+    if (a->d > 128 || a->Tq > FAR || !fits(t)) return lower->run(problem, t, workspace, stream, err);
     const td_backward w = td_backward_of(problem, t, workspace);
     float *sums = t[TD_DQ].data ? workspace + td_backward_D_floats(a) : NULL;
     td_status s = td_rowsum_16bit_launch<T>(w, stream, err);

@@ -2,46 +2,50 @@
  * those of dK and dV are stored.
  *
  * A lane holds two neighbouring columns of a fragment, but an atomic addition moves four floats. So the workspace has
- * an order of its own: the 16 columns of two fragments stand together, each lane's four in a row, (B, Hq, 16 columns,
- * Tq, 16 floats). Eight rows are then 512 bytes without a gap. */
+ * an order of its own: the 16 columns of two fragments stand together, each lane's four in a row: (B, Hq, 16 columns,
+ * rows, 16 floats). Eight rows are then 512 bytes without a gap. And it has rows for whole tiles, so that an addition
+ * need not ask where the queries end. */
 #ifndef TANDEM_GPU_ATTENTION_BACKWARD_MMA_SUMS_H
 #define TANDEM_GPU_ATTENTION_BACKWARD_MMA_SUMS_H
 
 #include "swizzled_tiles.h"
 
-/* Floats of the workspace that dQ needs in rows of WIDTH columns. */
+/* Rows of a head in the workspace; floats in all, for rows of WIDTH columns. */
+static inline TD_HD int64_t td_fragment_rows(int64_t Tq) {
+    return (Tq + 63) / 64 * 64;
+}
 static inline int64_t td_fragment_floats(const td_attention_problem *a, int width) {
-    return a->B * a->Hq * a->Tq * width;
+    return a->B * a->Hq * td_fragment_rows(a->Tq) * width;
 }
 
-/* Where 16 columns of row i of a head begin; `head` counts over (B, Hq). */
-static __device__ __forceinline__ int64_t td_fragment_place(const td_backward &w, int width, int64_t head, int64_t i,
-                                                            int sixteen) {
-    return ((head * (width / 16) + sixteen) * w.Tq + i) * 16;
+/* Where a head begins, which counts over (B, Hq); from there, where columns 16 n … of row i do. */
+template <int WIDTH>
+static __device__ __forceinline__ float *td_fragments_of(float *sums, const td_backward &w, int64_t head) {
+    return sums + head * td_fragment_rows(w.Tq) * WIDTH;
+}
+static __device__ __forceinline__ int64_t td_fragment_place(const td_backward &w, int64_t i, int n) {
+    return (n * td_fragment_rows(w.Tq) + i) * 16;
 }
 
-/* += the warp's 16 M rows from row i on, columns `column` … */
-template <int WIDTH, int M, int COLUMNS>
-static __device__ __forceinline__ void td_add_fragments(float *sums, const td_backward &w, int64_t head, int64_t i,
-                                                        int column, const float (&C)[M][COLUMNS / 8][4]) {
-    i += td_fragment_row();
+/* += the warp's 16 M rows and COLUMNS columns, from the place of the first on. */
+template <int M, int COLUMNS>
+static __device__ __forceinline__ void td_add_fragments(float *to, const td_backward &w,
+                                                        const float (&C)[M][COLUMNS / 8][4]) {
+    to += threadIdx.x % 32 * 4;
 #pragma unroll
-    for (int n = 0; n < COLUMNS / 16; n++) {
-        float *to = sums + td_fragment_place(w, WIDTH, head, i, column / 16 + n) + 2 * td_fragment_column();
+    for (int n = 0; n < COLUMNS / 16; n++, to += td_fragment_place(w, 0, 1))
 #pragma unroll
         for (int m = 0; m < M; m++)
 #pragma unroll
             for (int e = 0; e < 4; e += 2) {
                 const float(&left)[4] = C[m][2 * n], (&right)[4] = C[m][2 * n + 1];
-                int row = 16 * m + 4 * e;
-                if (i + row < w.Tq) td_atomic_add4(to + 16 * row, float4{left[e], left[e + 1], right[e], right[e + 1]});
+                td_atomic_add4(to + 256 * m + 64 * e, float4{left[e], left[e + 1], right[e], right[e + 1]});
             }
-    }
 }
 
 /* The output dQ = scale · sums, 16 columns of a row by a thread. VECTORS: dQ is of T and comes in vectors. */
 template <typename T, int WIDTH, bool VECTORS>
-__global__ __launch_bounds__(256) void td_store_fragments(const td_backward w, const float *sums) {
+__global__ __launch_bounds__(256) void td_store_fragments(const td_backward w, float *sums) {
     constexpr int LANES = WIDTH / 16;
     const td_tensor &dQ = w.t[TD_DQ];
     unsigned blocks = (unsigned)((w.Tq + 256 / LANES - 1) / (256 / LANES)), head = blockIdx.x / blocks;
@@ -49,7 +53,7 @@ __global__ __launch_bounds__(256) void td_store_fragments(const td_backward w, c
     int64_t i = (int64_t)(blockIdx.x % blocks) * (256 / LANES) + threadIdx.x / LANES;
     int lane = threadIdx.x % LANES;
     if (i >= w.Tq || 16 * lane >= w.d) return;
-    const float *from = sums + td_fragment_place(w, WIDTH, head, i, lane);
+    const float *from = td_fragments_of<WIDTH>(sums, w, head) + td_fragment_place(w, i, lane);
     float4 v[4];
 #pragma unroll
     for (int k = 0; k < 4; k++) v[k] = td_load4(from + 4 * k);
@@ -75,7 +79,7 @@ __global__ __launch_bounds__(256) void td_store_fragments(const td_backward w, c
 }
 
 template <typename T, int WIDTH>
-static td_status td_store_fragments_launch(const td_backward &w, const float *sums, void *stream, td_error *err) {
+static td_status td_store_fragments_launch(const td_backward &w, float *sums, void *stream, td_error *err) {
     const td_tensor *dQ = &w.t[TD_DQ];
     int64_t rows = 256 / (WIDTH / 16);
     dim3 grid((unsigned)(w.B * w.Hq * ((w.Tq + rows - 1) / rows)));

@@ -26,11 +26,16 @@ struct td_tile_mask {
     bool whole;
 };
 template <int QUERIES, int KEYS>
+static __device__ __forceinline__ td_tile_mask td_tile_mask_of(int shift, int queries, int keys) {
+    return {shift, queries, keys, shift >= KEYS - 1 && queries >= QUERIES && keys >= KEYS};
+}
+/* The same from 64-bit places, whose differences are clamped. */
+template <int QUERIES, int KEYS>
 static __device__ __forceinline__ td_tile_mask td_tile_mask_at(const td_backward &w, int64_t i, int64_t j,
                                                                int64_t end) {
     int shift = (int)max(min(i + w.diagonal - j, (int64_t)KEYS), -(int64_t)QUERIES);
-    int queries = (int)min(w.Tq - i, (int64_t)QUERIES), keys = (int)min(end - j, (int64_t)KEYS);
-    return {shift, queries, keys, shift >= KEYS - 1 && queries == QUERIES && keys == KEYS};
+    return td_tile_mask_of<QUERIES, KEYS>(shift, (int)min(w.Tq - i, (int64_t)QUERIES),
+                                          (int)min(end - j, (int64_t)KEYS));
 }
 static __device__ __forceinline__ bool td_may_read(td_tile_mask m, int query, int key) {
     return query < m.queries && key < m.keys && key <= query + m.shift;
