@@ -46,6 +46,24 @@ Test(gpu_attention_backward, a_masked_pair_is_left_out_by_selection) {
         }
 }
 
+/* Nor do rows meet anything that the mask leaves without a partner: keys after the last query, queries before the first
+ * key. They are in tiles with others, and in tiles of their own. */
+Test(gpu_attention_backward, what_has_no_pair_reaches_nothing) {
+    static const int tensor[4] = {TD_Q, TD_K, TD_V, TD_DO};
+    const td_variant *v;
+    for (int k = 0; (v = rung(k)); k++)
+        for (int n = 0; n < 4 && v->dtype != TD_F32; n++) {
+            int key = n == 1 || n == 2;
+            td_attention_problem a = {1, 1, 1, 20, 140, 16, 0.25, TD_MASK_CAUSAL_TOP_LEFT, 0};
+            if (!key) a.Tq = 140, a.Tk = 20, a.mask = TD_MASK_CAUSAL_BOTTOM_RIGHT;
+            attention_case x = backward_case_new(a, v->dtype, 5);
+            for (int i = 0; i < 2; i++) td_set(&x.t[tensor[n]], 0, 0, key ? 21 + 114 * i : 118 - 114 * i, 1, (double)NAN);
+            backward_case_forward(&x, v->dtype);
+            backward_case_check(&x, v, 0, "NaN where no pair is");
+            attention_case_free(&x);
+        }
+}
+
 static void assert_checks(const td_variant *v, td_fixture fixture, td_layout layout, td_dtype output) {
     td_problem p = {TD_OP_ATTENTION_BACKWARD, {.attention = {2, 2, 1, 18, 21, 20, 0.25, TD_MASK_CAUSAL_TOP_LEFT, 0}}};
     td_check_options o = td_check_defaults(v);
