@@ -21,6 +21,8 @@
  * - td_status td_copy(void *to, const void *from, size_t bytes, void *stream, td_error *err): from device memory to
  *   device memory, in the stream's order
  *
+ * Matrix units are in mma.h, for both backends too; what a Hopper GPU alone has is in hopper.h.
+ *
  * Host code of a rung is the same in both too: variants are called TD_GPU(name), their names TD_GPU_NAME("…"). */
 #ifndef TANDEM_GPU_H
 #define TANDEM_GPU_H
