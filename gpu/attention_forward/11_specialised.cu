@@ -1,10 +1,25 @@
 /* Rung 11: one warpgroup fetches, the others compute, and nobody waits for everybody.
  *
- * The idea: rung 10's block moves in step: two barriers a tile hold every warpgroup until the slowest has read K, or V,
- * and then all do their softmax at once, while the matrix units stand still. Here a tile of K or V has STAGES places.
- * A producer, one thread of a warpgroup of its own, waits until a place is empty and asks for the next tile; a consumer
- * waits until its place is full, and says when it has read it. So consumers drift apart, and one's softmax meets
- * another's products. The producer needs few registers: it gives the rest back, and consumers take them.
+ * The idea: in rung 10 every 64 queries fetch K and V anew. Larger blocks fetch less, but in rung 10's plan they move
+ * in step: two barriers a tile hold every warpgroup until the slowest has read K, or V, and then all do their softmax
+ * at once. Here a tile of K or V has two places. A producer, one thread of a warpgroup of its own, waits until a place
+ * is empty and asks for the next tile; a consumer waits until its place is full, and says when it has read it. So
+ * consumers drift apart, and one's softmax meets another's products. The producer needs few registers: it gives the
+ * rest back, and the consumers take them (setmaxnreg).
+ *
+ *   d     queries   keys a tile   consumers   registers: start, producer, consumers   shared memory
+ *   64    256        96           4            96   24   112                           81 KiB
+ *   128   192       128           3           128   32   160                          177 KiB
+ *   256   128        64           2           168   24   240                          193 KiB
+ *
+ * Measured (H200, 2026-11-30, in one run with rung 10's; B·T 16384, H·d 2048, no mask, T 1024 / 4096 / 16384): 400 /
+ * 506 / 483 TFLOP/s at d 64, 438 / 647 / 613 at d 128 (604 to 670 from run to run); T 4096 at d 256: 659. It gains
+ * where a block's work is long: its first tiles and its last rows have nothing to overlap with, T 1024 is five and a
+ * third tiles of 192 rows, and at d 64 four consumers have no registers for 128 keys. Other shapes, at T 4096: d 128,
+ * 128 rows and 128 keys 588, 192 rows and 64 keys 537, 96 keys 599; d 64, 192 rows and 128 keys 468, two blocks of 128
+ * rows 454. What bounds it (Nsight Compute, d 128, T 4096): the matrix units work 71 % of the time (rung 10: 66 %), the
+ * exponentials' unit 37 %; of the L2 cache's sectors 25 % are busy (54 %). A warpgroup still waits for its own softmax
+ * before it multiplies again.
  *
  * Rounding points         Q, K, V   q·k, m, l, a   P        O, LSE
  *   specialised_bf16      bf16      float          bf16     float, then their tensor's dtype
