@@ -31,6 +31,7 @@ const td_variant *const td_cuda_variants[] = {
     &TD_GPU(attention_backward_mma_bf16), &TD_GPU(attention_backward_mma_fp16),
 #ifndef TD_EMULATE // Hopper's own: wgmma and TMA
     &TD_GPU(attention_backward_wgmma_bf16), &TD_GPU(attention_backward_wgmma_fp16),
+    &TD_GPU(attention_backward_wgmma_ordered_bf16), &TD_GPU(attention_backward_wgmma_ordered_fp16),
 #endif
     NULL, // the last
 };

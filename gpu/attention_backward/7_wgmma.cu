@@ -23,6 +23,7 @@
  * - both: 574 and 503. dV before dS, d 128: 584; at d 64 the registers do not suffice (wgmma are then serialized).
  * - 232 and 40 registers, the adding warps' addresses in registers: 602 and 506.
  * - blocks of a head start at different tiles of queries, against additions that meet: 584 and 509, no difference.
+ * - the tiles from the last to the first, as below: 598 and 519, no difference either; rung 8 wants it.
  * - no addition of dQ at all (wrong, to see its cost): 605 and 497 with 24 registers; at T 16384 649 and 527. */
 #include "../hopper.h"
 #include "wgmma_tiles.h"

@@ -35,19 +35,18 @@ template <typename T, int D> static __device__ __forceinline__ td_wgmma_tiles<T,
 }
 
 /* The block's keys j … of head (b, kv), and the way it goes through the queries that read any of them: tile i of query
- * head h, from tile `start` on, round from the last to the first, then the next head of the group. */
+ * head h, from the last to the first, then the next head of the group. */
 struct td_walk {
-    int b, kv, j, first, start, tiles, h, i, steps;
+    int b, kv, j, first, tiles, h, i, steps;
 };
 static __device__ __forceinline__ void td_walk_on(td_walk &at) {
-    if (++at.i == at.tiles) at.i = at.first;
-    if (at.i == at.start) at.h++;
+    if (--at.i < at.first) at.i = at.tiles - 1, at.h++;
 }
 template <int D>
 static __device__ __forceinline__ td_walk td_walk_of(const td_wgmma_backward &p, int head, int key_tile) {
     int j = key_tile * TD_KEYS, first = max(0, j - p.diagonal) / td_queries<D>, group = p.Hq / p.Hkv;
     int steps = j < p.Tk ? (p.tiles - first) * group : 0;
-    return {head / p.Hkv, head % p.Hkv, j, first, first, p.tiles, head % p.Hkv * group, first, steps};
+    return {head / p.Hkv, head % p.Hkv, j, first, p.tiles, head % p.Hkv * group, p.tiles - 1, steps};
 }
 /* Which piece of dQ's sums warpgroup w adds to. */
 static __device__ __forceinline__ int64_t td_piece_of(const td_wgmma_backward &p, const td_walk &at, int w) {
