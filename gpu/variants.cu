@@ -15,6 +15,9 @@ const td_variant *const td_cuda_variants[] = {
     &TD_GPU(attention_forward_online_tiled_fp16), &TD_GPU(attention_forward_online_registers_f32),
     // on the matrix units
     &TD_GPU(attention_forward_mma_bf16), &TD_GPU(attention_forward_mma_fp16),
+    &TD_GPU(attention_forward_mma_swizzled_bf16), &TD_GPU(attention_forward_mma_swizzled_fp16),
+    &TD_GPU(attention_forward_mma_async_bf16), &TD_GPU(attention_forward_mma_async_fp16),
+    &TD_GPU(attention_forward_mma_rows_bf16), &TD_GPU(attention_forward_mma_rows_fp16),
 #ifndef TD_EMULATE // Hopper's own: wgmma and TMA
     &TD_GPU(attention_forward_wgmma_bf16), &TD_GPU(attention_forward_wgmma_fp16),
     &TD_GPU(attention_forward_specialised_bf16), &TD_GPU(attention_forward_specialised_fp16),

@@ -34,11 +34,11 @@ template <typename tile> static __device__ __forceinline__ td_lane td_lane_of(vo
             lane % 4 * 2};
 }
 
-/* Element (row, column) of a tile of WIDTH columns. ldmatrix reads 16 bytes of 8 rows at once; a row is a multiple of
+/* Element (row, column) of a tile of Q, K or V. ldmatrix reads 16 bytes of 8 rows at once; a row is a multiple of
  * 128 bytes, all banks, so that all 8 lie in the same 4 banks. SWIZZLED: the pieces of 16 bytes of row r change places,
  * piece k to k ^ (r mod 8): now they lie in 32 banks. */
-template <int WIDTH, bool SWIZZLED> static __device__ __forceinline__ int td_at(int row, int column) {
-    return row * WIDTH + (SWIZZLED ? column / 64 * 64 + (column % 64 ^ row % 8 * 8) : column);
+template <typename tile> static __device__ __forceinline__ int td_at(int row, int column) {
+    return row * tile::D + (tile::SWIZZLED ? column / 64 * 64 + (column % 64 ^ row % 8 * 8) : column);
 }
 
 /* Whether every row of a tensor of 16-bit elements may be read in pieces of 16 bytes, and its rows counted in 32 bits.
@@ -51,80 +51,67 @@ static inline bool td_fits_eights(const td_tensor *t) {
 /* Rows first … first + LENGTH − 1 of a head to shared memory; zeros beyond d and from row `end` on. EIGHTS: see
  * td_fits_eights. */
 template <typename tile, int LENGTH, typename T>
-static __device__ __forceinline__ void td_load_tile(T *to, const td_tensor &t, int64_t b, int64_t h, int64_t first,
-                                                    int64_t end, int d, bool eights) {
-    const T *head = td_row<T>(t, b, h, first);
-    int rows = (int)(end - first < LENGTH ? end - first : LENGTH);
+static __device__ __forceinline__ void td_load_tile(T *to, const T *head, const td_tensor &t, int first, int end, int d,
+                                                    bool eights) {
     if (eights) {
         constexpr int STEP = tile::THREADS * 8 / tile::D;
-        int r = threadIdx.x / (tile::D / 8), c = threadIdx.x % (tile::D / 8) * 8, there = c < d ? rows : 0;
-        const T *from = head + (int64_t)r * (int)t.stride[2] + c;
+        int r = threadIdx.x / (tile::D / 8), c = threadIdx.x % (tile::D / 8) * 8, there = c < d ? end - first : 0;
+        const T *from = head + (int64_t)(first + r) * (int)t.stride[2] + c;
 #pragma unroll
         for (int n = 0; n < LENGTH / STEP; n++, r += STEP, from += STEP * (int64_t)(int)t.stride[2]) {
             float4 x = {0, 0, 0, 0};
             if (r < there) x = td_load4((const float *)from);
-            td_store4((float *)(to + td_at<tile::D, tile::SWIZZLED>(r, c)), x);
+            td_store4((float *)(to + td_at<tile>(r, c)), x);
         }
     } else {
 #pragma unroll 1
         for (int e = threadIdx.x; e < LENGTH * tile::D; e += tile::THREADS) {
             int r = e / tile::D, c = e % tile::D;
-            bool there = r < rows && c < d;
-            to[td_at<tile::D, tile::SWIZZLED>(r, c)] = there ? head[r * t.stride[2] + c * t.stride[3]] : T{0};
+            bool there = first + r < end && c < d;
+            to[td_at<tile>(r, c)] = there ? head[(first + r) * t.stride[2] + c * t.stride[3]] : T{0};
         }
     }
 }
 
-/* The same, started and not awaited; EIGHTS is a must. */
+/* The same, started and not awaited; it must fit eights. */
 template <typename tile, int LENGTH, typename T>
-static __device__ __forceinline__ void td_copy_tile(T *to, const td_tensor &t, int64_t b, int64_t h, int64_t first,
-                                                    int64_t end, int d) {
+static __device__ __forceinline__ void td_copy_tile(T *to, const T *head, const td_tensor &t, int first, int end,
+                                                    int d) {
     constexpr int STEP = tile::THREADS * 8 / tile::D;
-    int r = threadIdx.x / (tile::D / 8), c = threadIdx.x % (tile::D / 8) * 8;
-    int there = c < d ? (int)(end - first < LENGTH ? end - first : LENGTH) : 0;
-    const T *from = td_row<T>(t, b, h, first) + (int64_t)r * (int)t.stride[2] + c;
+    int r = threadIdx.x / (tile::D / 8), c = threadIdx.x % (tile::D / 8) * 8, there = c < d ? end - first : 0;
+    const T *from = head + (int64_t)(first + r) * (int)t.stride[2] + c;
 #pragma unroll
     for (int n = 0; n < LENGTH / STEP; n++, r += STEP, from += STEP * (int64_t)(int)t.stride[2])
-        td_copy16_async(to + td_at<tile::D, tile::SWIZZLED>(r, c), from, r < there);
+        td_copy16_async(to + td_at<tile>(r, c), from, r < there);
 }
 
-/* A (16,16) at (row, k) of Q or P. */
-template <int WIDTH, bool SWIZZLED, typename T>
-static __device__ __forceinline__ void td_load_a(uint32_t (&a)[4], const T *tile, int row, int k) {
-    int lane = threadIdx.x % 32;
-    td_ldmatrix4(a, tile + td_at<WIDTH, SWIZZLED>(row + lane % 16, k + lane / 16 * 8));
+/* This lane's 16 bytes for ldmatrix of the (16,16) elements from (row, column) on, both multiples of 16. Its matrices
+ * are their quarters, in the order in which A takes Q's, and B two times two of V's: down, then across. B takes K's, as
+ * K lies by columns, across, then down. */
+template <typename tile, typename T>
+static __device__ __forceinline__ const T *td_down(const T *from, int row, int column) {
+    int lane = threadIdx.x % 32, own = td_at<tile>(lane % 16, lane / 16 * 8);
+    return from + row * tile::D + column / 64 * 64 + (own ^ column % 64);
 }
-
-/* B (16,16) at (k, column) of Kᵀ, which lies by columns, and of V, which lies by rows: left and right half. */
-template <int WIDTH, bool SWIZZLED, typename T>
-static __device__ __forceinline__ void td_load_k(uint32_t (&left)[2], uint32_t (&right)[2], const T *K, int k,
-                                                 int column) {
-    int lane = threadIdx.x % 32;
-    uint32_t r[4];
-    td_ldmatrix4(r, K + td_at<WIDTH, SWIZZLED>(column + lane % 8 + lane / 16 * 8, k + lane / 8 % 2 * 8));
-    left[0] = r[0], left[1] = r[1], right[0] = r[2], right[1] = r[3];
-}
-template <int WIDTH, bool SWIZZLED, typename T>
-static __device__ __forceinline__ void td_load_v(uint32_t (&left)[2], uint32_t (&right)[2], const T *V, int k,
-                                                 int column) {
-    int lane = threadIdx.x % 32;
-    uint32_t r[4];
-    td_ldmatrix4_transposed(r, V + td_at<WIDTH, SWIZZLED>(k + lane % 16, column + lane / 16 * 8));
-    left[0] = r[0], left[1] = r[1], right[0] = r[2], right[1] = r[3];
+template <typename tile, typename T>
+static __device__ __forceinline__ const T *td_across(const T *from, int row, int column) {
+    int lane = threadIdx.x % 32, own = td_at<tile>(lane % 8 + lane / 16 * 8, lane / 8 % 2 * 8);
+    return from + row * tile::D + column / 64 * 64 + (own ^ column % 64);
 }
 
 /* S += Q Kᵀ, 16 of d at a time. */
 template <typename tile, typename T>
 static __device__ __forceinline__ void td_add_qk(float (&S)[tile::DOWNWARD][tile::S_WIDE][4], const T *Q, const T *K,
                                                  td_lane at) {
-#pragma unroll 2
-    for (int k = 0; k < tile::D; k += 16) {
-        uint32_t a[tile::DOWNWARD][4], left[2], right[2];
 #pragma unroll
-        for (int i = 0; i < tile::DOWNWARD; i++) td_load_a<tile::D, tile::SWIZZLED>(a[i], Q, at.row + 16 * i, k);
+    for (int k = 0; k < tile::D; k += 16) {
+        uint32_t a[tile::DOWNWARD][4], r[4];
+#pragma unroll
+        for (int i = 0; i < tile::DOWNWARD; i++) td_ldmatrix4(a[i], td_down<tile>(Q, at.row + 16 * i, k));
 #pragma unroll
         for (int j = 0; j < tile::S_WIDE; j += 2) {
-            td_load_k<tile::D, tile::SWIZZLED>(left, right, K, k, at.key + 8 * j);
+            td_ldmatrix4(r, td_across<tile>(K, at.key + 8 * j, k));
+            uint32_t left[2] = {r[0], r[1]}, right[2] = {r[2], r[3]};
 #pragma unroll
             for (int i = 0; i < tile::DOWNWARD; i++)
                 td_mma<T>(S[i][j], a[i], left), td_mma<T>(S[i][j + 1], a[i], right);
@@ -139,8 +126,9 @@ static __device__ __forceinline__ void td_add_pv(float (&O)[tile::DOWNWARD][tile
                                                  td_lane at) {
 #pragma unroll
     for (int j = 0; j < tile::O_WIDE; j += 2) {
-        uint32_t left[2], right[2];
-        td_load_v<tile::D, tile::SWIZZLED>(left, right, V, k, at.column + 8 * j);
+        uint32_t r[4];
+        td_ldmatrix4_transposed(r, td_down<tile>(V, k, at.column + 8 * j));
+        uint32_t left[2] = {r[0], r[1]}, right[2] = {r[2], r[3]};
 #pragma unroll
         for (int i = 0; i < tile::DOWNWARD; i++) td_mma<T>(O[i][j], a[i], left), td_mma<T>(O[i][j + 1], a[i], right);
     }
@@ -220,49 +208,80 @@ static __device__ __forceinline__ void td_meet(float (&x)[tile::DOWNWARD][2], fl
         }
 }
 
-/* From S to P in place; m, l (of this lane's keys) and O follow the new maximum. */
+/* From S to P in place; m and l (of this lane's keys) follow the new maximum, and alpha is what O is to be multiplied
+ * by for that. */
 template <typename tile>
 static __device__ __forceinline__ void
-td_softmax(float (&S)[tile::DOWNWARD][tile::S_WIDE][4], float (&O)[tile::DOWNWARD][tile::O_WIDE][4],
-           float (&m)[tile::DOWNWARD][2], float (&l)[tile::DOWNWARD][2], const float (&most)[tile::DOWNWARD][2]) {
+td_softmax(float (&S)[tile::DOWNWARD][tile::S_WIDE][4], float (&m)[tile::DOWNWARD][2], float (&l)[tile::DOWNWARD][2],
+           float (&alpha)[tile::DOWNWARD][2], const float (&most)[tile::DOWNWARD][2]) {
 #pragma unroll
     for (int i = 0; i < tile::DOWNWARD; i++)
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-            float m_new = fmaxf(m[i][r], most[i][r]), shift = td_shift(m_new), alpha = td_exp2(m[i][r] - shift);
-            float sum = 0;
+            float m_new = fmaxf(m[i][r], most[i][r]), shift = td_shift(m_new);
+            alpha[i][r] = td_exp2(m[i][r] - shift);
+            m[i][r] = m_new, l[i][r] *= alpha[i][r];
 #pragma unroll
             for (int j = 0; j < tile::S_WIDE; j++)
 #pragma unroll
-                for (int e = 2 * r; e < 2 * r + 2; e++) sum += S[i][j][e] = td_exp2(S[i][j][e] - shift);
-            l[i][r] = alpha * l[i][r] + sum;
-            m[i][r] = m_new;
-#pragma unroll
-            for (int j = 0; j < tile::O_WIDE; j++) O[i][j][2 * r] *= alpha, O[i][j][2 * r + 1] *= alpha;
+                for (int e = 2 * r; e < 2 * r + 2; e++) l[i][r] += S[i][j][e] = td_exp2(S[i][j][e] - shift);
         }
 }
 
-/* P, rounded, to shared memory: it is the left operand of all warps that share its rows. */
+template <typename tile>
+static __device__ __forceinline__ void td_rescale(float (&O)[tile::DOWNWARD][tile::O_WIDE][4],
+                                                  const float (&alpha)[tile::DOWNWARD][2]) {
+#pragma unroll
+    for (int i = 0; i < tile::DOWNWARD; i++)
+#pragma unroll
+        for (int j = 0; j < tile::O_WIDE; j++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) O[i][j][e] *= alpha[i][e / 2];
+}
+
+/* A (16,16) of P from two neighbouring C of S. */
+template <typename T>
+static __device__ __forceinline__ void td_pack_a(uint32_t (&a)[4], const float (&left)[4], const float (&right)[4]) {
+    a[0] = td_pack<T>(left[0], left[1]), a[1] = td_pack<T>(left[2], left[3]);
+    a[2] = td_pack<T>(right[0], right[1]), a[3] = td_pack<T>(right[2], right[3]);
+}
+
+/* Of this lane, in the fragment of P at (row, k). */
+template <typename tile> static __device__ __forceinline__ int td_fragment(int row, int k) {
+    return (row / 16 * (tile::KEYS / 16) + k / 16) * 256 + threadIdx.x % 32 * 8;
+}
+
+/* P, rounded, to shared memory, where it is the left operand of all warps that share its rows. A's fragment is what two
+ * neighbouring C leave with each lane: fragment by fragment, 16 bytes a lane, P needs no ldmatrix to come back. */
 template <typename tile, typename T>
 static __device__ __forceinline__ void td_put_p(T *P, const float (&S)[tile::DOWNWARD][tile::S_WIDE][4], td_lane at) {
 #pragma unroll
     for (int i = 0; i < tile::DOWNWARD; i++)
 #pragma unroll
-        for (int r = 0; r < 2; r++)
-#pragma unroll
-            for (int j = 0; j < tile::S_WIDE; j++) {
-                int place = td_at<tile::KEYS, tile::SWIZZLED>(at.row + 16 * i + 8 * r + at.g, at.key + 8 * j + at.p);
-                *(uint32_t *)(P + place) = td_pack<T>(S[i][j][2 * r], S[i][j][2 * r + 1]);
-            }
+        for (int j = 0; j < tile::S_WIDE; j += 2) {
+            uint32_t a[4];
+            float4 bits;
+            td_pack_a<T>(a, S[i][j], S[i][j + 1]);
+            memcpy(&bits, a, sizeof bits);
+            td_store4((float *)(P + td_fragment<tile>(at.row + 16 * i, at.key + 8 * j)), bits);
+        }
+}
+template <typename tile, typename T>
+static __device__ __forceinline__ void td_load_p(uint32_t (&a)[4], const T *P, int row, int k) {
+    float4 bits = td_load4((const float *)(P + td_fragment<tile>(row, k)));
+    memcpy(a, &bits, sizeof bits);
 }
 
-/* O and LSE of the block's queries, the first of them `first`; m and l are those of whole rows. EIGHTS: O is of T and
+/* O and LSE of the block's queries, from row `begin` over (B, Hq, Tq) on: where that is comes from this one number, so
+ * that a rung need not keep more until its end. m and l are those of whole rows. EIGHTS: O is of T and
  * fits them; otherwise it goes through `room` (ROWS,D), so that the many ways to write an element stand here once. */
 template <typename tile, typename T>
 static __device__ __forceinline__ void
-td_write(const td_forward &x, int64_t b, int64_t h, int64_t first, const float (&O)[tile::DOWNWARD][tile::O_WIDE][4],
+td_write(const td_forward &x, int64_t begin, const float (&O)[tile::DOWNWARD][tile::O_WIDE][4],
          const float (&m)[tile::DOWNWARD][2], const float (&l)[tile::DOWNWARD][2], td_lane at, float *room,
          bool eights) {
+    td_query query = td_query_of(x.a, begin);
+    int64_t b = query.b, h = query.h, first = query.i;
     int d = (int)x.a.d, rows = (int)(x.a.Tq - first < tile::ROWS ? x.a.Tq - first : tile::ROWS);
     if (!eights) __syncthreads(); /* nobody reads what lies there any more */
 #pragma unroll
@@ -290,6 +309,11 @@ td_write(const td_forward &x, int64_t b, int64_t h, int64_t first, const float (
 #pragma unroll 1
     for (int e = threadIdx.x; e < rows * tile::D; e += tile::THREADS)
         if (e % tile::D < d) td_set(&x.O, b, h, first + e / tile::D, e % tile::D, room[e]);
+}
+
+/* Query i may read i + 1 + this many keys, as far as there are any. */
+static inline int64_t td_diagonal(const td_attention_problem *a) {
+    return a->mask == TD_MASK_NONE ? a->Tk : a->mask == TD_MASK_CAUSAL_TOP_LEFT ? 0 : a->Tk - a->Tq;
 }
 
 /* What a rung with demands of its own does where they are not met: rung 6 takes everything. */

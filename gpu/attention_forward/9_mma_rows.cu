@@ -1,0 +1,143 @@
+/* Rung 9: FlashAttention-2's plan
+ */
+#include "attention_forward.h"
+#include "mma_tile.h"
+
+/* Of shared memory: Q (ROWS,D), twice K and V (KEYS,D), and l of each lane's rows. */
+template <typename tile> static constexpr size_t shared_bytes(void) {
+    return (tile::ROWS + 4 * tile::KEYS) * tile::D * 2 + 2 * tile::DOWNWARD * tile::THREADS * 4;
+}
+
+/* From S to P in place; m, l (of this lane's keys) and O follow the new maximum. */
+template <typename tile>
+static __device__ __forceinline__ void softmax(float (&S)[tile::DOWNWARD][tile::S_WIDE][4],
+                                               float (&O)[tile::DOWNWARD][tile::O_WIDE][4],
+                                               float (&m)[tile::DOWNWARD][2], float (&l)[tile::DOWNWARD][2],
+                                               const float (&most)[tile::DOWNWARD][2], float scale) {
+#pragma unroll
+    for (int i = 0; i < tile::DOWNWARD; i++)
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+            float m_new = fmaxf(m[i][r], most[i][r]), shift = td_shift(m_new) * scale;
+            float alpha = td_exp2(fmaf(m[i][r], scale, -shift));
+            m[i][r] = m_new, l[i][r] *= alpha;
+#pragma unroll
+            for (int j = 0; j < tile::S_WIDE; j++)
+#pragma unroll
+                for (int e = 2 * r; e < 2 * r + 2; e++)
+                    l[i][r] += S[i][j][e] = td_exp2(fmaf(S[i][j][e], scale, -shift));
+#pragma unroll
+            for (int j = 0; j < tile::O_WIDE; j++) O[i][j][2 * r] *= alpha, O[i][j][2 * r + 1] *= alpha;
+        }
+}
+
+/* What all threads need alike, and l between two tiles, wait in shared memory: at d 128 O and S take 192 registers of a
+ * thread's 255, and the rest must do for fragments on their way. */
+template <typename T> struct whence {
+    const T *K, *V;
+    int64_t row;
+};
+template <typename tile> static __device__ __forceinline__ void park(float *room, const float (&l)[tile::DOWNWARD][2]) {
+    if constexpr (tile::D > 64)
+#pragma unroll
+        for (int n = 0; n < 2 * tile::DOWNWARD; n++) room[n * tile::THREADS + threadIdx.x] = l[n / 2][n % 2];
+}
+template <typename tile>
+static __device__ __forceinline__ void fetch(float (&l)[tile::DOWNWARD][2], const float *room) {
+    if constexpr (tile::D > 64)
+#pragma unroll
+        for (int n = 0; n < 2 * tile::DOWNWARD; n++) l[n / 2][n % 2] = room[n * tile::THREADS + threadIdx.x];
+}
+
+template <typename T, typename tile>
+__global__ void __launch_bounds__(tile::THREADS, tile::BLOCKS) mma_rows(td_forward x, bool eights_out, int64_t shift) {
+    constexpr int ROWS = tile::ROWS, KEYS = tile::KEYS, D = tile::D, M = tile::DOWNWARD;
+    TD_DYNAMIC_SHARED(T, Q);
+    T *K = Q + ROWS * D, *V = K + KEYS * D;
+    float *room = (float *)(V + 3 * KEYS * D);
+    td_lane at = td_lane_of<tile>();
+    int heads = (int)(x.a.B * x.a.Hq), tiles = gridDim.x / heads;
+    /* a causal mask leaves the last rows most keys: they start first, of all heads */
+    bool causal = x.a.mask != TD_MASK_NONE;
+    int head = causal ? blockIdx.x % heads : blockIdx.x / tiles;
+    int first = (causal ? tiles - 1 - blockIdx.x / heads : blockIdx.x % tiles) * ROWS;
+    int b = head / (int)x.a.Hq, h = head % (int)x.a.Hq, kv = h / (int)(x.a.Hq / x.a.Hkv);
+    int Tq = (int)x.a.Tq, last = min(first + ROWS, Tq) - 1, d = (int)x.a.d;
+    /* the first and the last query may read so many keys, less than 0 being none; the last reads furthest */
+    int reach = (int)min(x.a.Tk, first + 1 + shift), end = (int)min(x.a.Tk, last + 1 + shift);
+    __shared__ whence<T> from;
+    if (threadIdx.x == 0) from = {td_row<T>(x.K, b, kv, 0), td_row<T>(x.V, b, kv, 0), head * Tq + first};
+    __syncthreads();
+    int other = 2 * KEYS * D;
+
+    if (end > 0) {
+        td_copy_tile<tile, ROWS>(Q, td_row<T>(x.Q, b, h, 0), x.Q, first, Tq, d);
+        td_copy_tile<tile, KEYS>(K, from.K, x.K, 0, end, d);
+        td_copy_tile<tile, KEYS>(V, from.V, x.V, 0, end, d);
+        td_copies_commit();
+    }
+    float O[M][tile::O_WIDE][4] = {}, m[M][2], l[M][2];
+#pragma unroll
+    for (int i = 0; i < M; i++)
+#pragma unroll
+        for (int r = 0; r < 2; r++) m[i][r] = -INFINITY, l[i][r] = 0;
+
+    park<tile>(room, l);
+
+#pragma unroll 1
+    for (int begin = 0; begin < end; begin += KEYS) {
+        /* row r of the block may read the first `limit` + r of these keys */
+        int keys = min(end - begin, KEYS), limit = min(reach - begin, KEYS);
+        td_copies_wait_but<0>();
+        __syncthreads(); /* all have these tiles, and nobody reads the ones before any more */
+        if (begin + KEYS < end) {
+            td_copy_tile<tile, KEYS>(K + other, from.K, x.K, begin + KEYS, end, d);
+            td_copy_tile<tile, KEYS>(V + other, from.V, x.V, begin + KEYS, end, d);
+            td_copies_commit();
+        }
+
+        float S[M][tile::S_WIDE][4] = {}, most[M][2];
+        td_add_qk<tile>(S, Q, K, at);
+        if (keys < KEYS || limit + at.row < KEYS) td_mask_scores<tile>(S, at, keys, limit);
+        td_row_max<tile>(most, S);
+        fetch<tile>(l, room);
+        softmax<tile>(S, O, m, l, most, x.scale);
+        park<tile>(room, l);
+#pragma unroll
+        for (int k = 0; k < KEYS; k += 16) {
+            uint32_t a[M][4];
+#pragma unroll
+            for (int i = 0; i < M; i++) td_pack_a<T>(a[i], S[i][k / 8], S[i][k / 8 + 1]);
+            td_add_pv<tile>(O, a, V, k, at);
+        }
+        K += other, V += other, other = -other;
+    }
+
+    fetch<tile>(l, room);
+#pragma unroll
+    for (int i = 0; i < M; i++)
+#pragma unroll
+        for (int r = 0; r < 2; r++) l[i][r] = td_sum_of_quad(l[i][r]), m[i][r] *= x.scale;
+    td_write<tile, T>(x, from.row, O, m, l, at, (float *)Q, eights_out);
+}
+
+template <typename T, typename tile> static td_status launch(const td_forward *x, void *stream, td_error *err) {
+    dim3 grid((unsigned)(x->a.B * x->a.Hq * ((x->a.Tq + tile::ROWS - 1) / tile::ROWS)));
+    bool eights_out = x->O.data && x->O.dtype == x->Q.dtype && td_fits_eights(&x->O);
+    return TD_LAUNCH(err, (mma_rows<T, tile>), grid, tile::THREADS, shared_bytes<tile>(), stream, *x, eights_out,
+                     td_diagonal(&x->a));
+}
+
+template <typename T>
+static td_status run(const td_problem *problem, const td_tensor *tensors, void *stream, td_error *err) {
+    td_forward x = td_forward_of(&problem->attention, tensors);
+    if (x.scale <= 0 || !td_fits_eights(&x.Q) || !td_fits_eights(&x.K) || !td_fits_eights(&x.V))
+        return td_run_mma<T>(problem, tensors, stream, err);
+    return x.a.d <= 64    ? launch<T, td_mma_tile<128, 128, 64, 4, 1, 2, true>>(&x, stream, err)
+           : x.a.d <= 128 ? launch<T, td_mma_tile<128, 64, 128, 4, 1, 2, true>>(&x, stream, err)
+                          : launch<T, td_mma_tile<64, 32, 256, 4, 1, 2, true>>(&x, stream, err);
+}
+
+TD_FORWARD_MATRIX_VARIANTS(mma_rows,
+                           "FlashAttention-2's plan: a warp owns its rows alone, and P stays in its registers", "",
+                           td_forward_no_block);
