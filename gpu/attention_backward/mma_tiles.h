@@ -5,7 +5,8 @@
 #ifndef TANDEM_GPU_ATTENTION_BACKWARD_MMA_TILES_H
 #define TANDEM_GPU_ATTENTION_BACKWARD_MMA_TILES_H
 
-#include "sums.h"
+#include "../mma.h"
+#include "rowsum.h"
 
 /* A warp's rows; a block's; the length of a row of a tile of WIDTH columns. */
 enum { TD_WARP_ROWS = 16, TD_MMA_ROWS = 64, TD_MMA_THREADS = TD_MMA_ROWS / TD_WARP_ROWS * 32 };
