@@ -57,15 +57,17 @@ static int holds_exactly(td_dtype dtype, const char *column, int64_t rows) {
     return 1;
 }
 
-/* A value that is not finite, which some queries may read and some may not. */
-static int needs_selection(const td_fact *f) {
+/* A value that is not finite, which some queries may read and some may not: of V, and of K where dQ = dS K is made. */
+static int needs_selection(const td_fact *f, td_op op) {
     for (int64_t j = 0; j < f->Tk; j++) {
         int read = 0, hidden = 0;
         for (int64_t i = 0; i < f->Tq; i++) {
             int allowed = td_allowed_keys(f->mask, i, f->Tq, f->Tk) > j;
             read |= allowed, hidden |= !allowed;
         }
-        if (read && hidden && !isfinite(row_of(f->input[2], j))) return 1;
+        int finite =
+            isfinite(row_of(f->input[2], j)) && (op == TD_OP_ATTENTION_FORWARD || isfinite(row_of(f->input[1], j)));
+        if (read && hidden && !finite) return 1;
     }
     return 0;
 }
@@ -151,7 +153,7 @@ td_status td_fact_check(const td_fact *f, int neighbour, const td_variant *varia
     const td_allocator *a = allocator ? allocator : &plain;
     if (variant->supports && variant->supports(&problem, NULL)) problem.attention.block = 0; /* a size of its own */
     *verdict = TD_SKIP;
-    if (strstr(variant->limits, TD_LIMIT_MASKS_BY_PRODUCT) && needs_selection(f)) {
+    if (strstr(variant->limits, TD_LIMIT_MASKS_BY_PRODUCT) && needs_selection(f, variant->op)) {
         snprintf(reason, 200, "masks by multiplying with 0, which a value that is not finite survives");
         return TD_OK;
     }
