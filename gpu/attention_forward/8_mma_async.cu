@@ -1,5 +1,8 @@
+/* Rung 8: copies ahead.
+ */
 #include "attention_forward.h"
-#include "mma_tile.h"
+#include "mma_block.h"
+#include "mma_softmax.h"
 
 /* Of shared memory: Q (ROWS,D), twice K and V (KEYS,D), P (ROWS,KEYS) of 16 bits, and a float for each row of each
  * warp. */
@@ -8,89 +11,55 @@ template <typename tile> static constexpr size_t shared_bytes(void) {
 }
 
 template <typename T, typename tile>
-__global__ void __launch_bounds__(tile::THREADS, tile::BLOCKS) mma_async(td_forward x, bool eights_out, int64_t shift) {
-    constexpr int ROWS = tile::ROWS, KEYS = tile::KEYS, D = tile::D, M = tile::DOWNWARD;
+__global__ void __launch_bounds__(tile::THREADS, tile::BLOCKS) mma_async(td_forward x, td_mma_plan plan) {
+    constexpr int ROWS = tile::ROWS, KEYS = tile::KEYS, D = tile::D;
     TD_DYNAMIC_SHARED(T, Q);
     T *K = Q + ROWS * D, *V = K + KEYS * D, *P = V + 3 * KEYS * D;
     float *room = (float *)(P + ROWS * KEYS);
     td_lane at = td_lane_of<tile>();
-    int tiles = (int)((x.a.Tq + ROWS - 1) / ROWS), head = blockIdx.x / tiles, first = blockIdx.x % tiles * ROWS;
-    int b = head / (int)x.a.Hq, h = head % (int)x.a.Hq, kv = h / (int)(x.a.Hq / x.a.Hkv);
-    int Tq = (int)x.a.Tq, last = min(first + ROWS, Tq) - 1, d = (int)x.a.d;
-    /* the first and the last query may read so many keys, less than 0 being none; the last reads furthest */
-    int reach = (int)min(x.a.Tk, first + 1 + shift), end = (int)min(x.a.Tk, last + 1 + shift);
-    int row = head * Tq + first;
-    const T *K_head = td_row<T>(x.K, b, kv, 0), *V_head = td_row<T>(x.V, b, kv, 0);
+    int Tq = (int)x.a.Tq, tiles = (Tq + ROWS - 1) / ROWS, d = (int)x.a.d;
+    td_queries q = td_queries_of<tile>(x, plan, blockIdx.x / tiles, blockIdx.x % tiles);
+    const T *K_head = td_row<T>(x.K, q.b, q.kv, 0), *V_head = td_row<T>(x.V, q.b, q.kv, 0);
     int other = 2 * KEYS * D;
 
-    if (end > 0) {
-        td_copy_tile<tile, ROWS>(Q, td_row<T>(x.Q, b, h, 0), x.Q, first, Tq, d);
-        td_copy_tile<tile, KEYS>(K, K_head, x.K, 0, end, d);
-        td_copy_tile<tile, KEYS>(V, V_head, x.V, 0, end, d);
+    if (q.end > 0) {
+        td_copy_tile<tile, ROWS>(Q, td_row<T>(x.Q, q.b, q.h, 0), x.Q, q.first, Tq, d);
+        td_copy_tile<tile, KEYS>(K, K_head, x.K, 0, q.end, d);
+        td_copy_tile<tile, KEYS>(V, V_head, x.V, 0, q.end, d);
         td_copies_commit();
     }
-    float O[M][tile::O_WIDE][4] = {}, m[M][2], l[M][2];
-#pragma unroll
-    for (int i = 0; i < M; i++)
-#pragma unroll
-        for (int r = 0; r < 2; r++) m[i][r] = -INFINITY, l[i][r] = 0;
-
+    float O[tile::DOWNWARD][tile::O_WIDE][4], m[tile::DOWNWARD][2], l[tile::DOWNWARD][2];
+    td_begin<tile>(O, m, l);
 #pragma unroll 1
-    for (int begin = 0; begin < end; begin += KEYS) {
-        /* row r of the block may read the first `limit` + r of these keys */
-        int keys = min(end - begin, KEYS), limit = min(reach - begin, KEYS);
+    for (int begin = 0; begin < q.end; begin += KEYS) {
         td_copies_wait_but<0>();
         __syncthreads(); /* all have these tiles, and nobody reads the ones before any more */
-        if (begin + KEYS < end) {
-            td_copy_tile<tile, KEYS>(K + other, K_head, x.K, begin + KEYS, end, d);
-            td_copy_tile<tile, KEYS>(V + other, V_head, x.V, begin + KEYS, end, d);
+        if (begin + KEYS < q.end) {
+            td_copy_tile<tile, KEYS>(K + other, K_head, x.K, begin + KEYS, q.end, d);
+            td_copy_tile<tile, KEYS>(V + other, V_head, x.V, begin + KEYS, q.end, d);
             td_copies_commit();
         }
-
-        float S[M][tile::S_WIDE][4] = {}, most[M][2], alpha[M][2];
-        td_add_qk<tile>(S, Q, K, at);
-        td_scale<tile>(S, x.scale);
-        if (keys < KEYS || limit + at.row < KEYS) td_mask_scores<tile>(S, at, keys, limit);
-        td_row_max<tile>(most, S);
-        td_meet<tile, false>(most, room, at);
-        td_softmax<tile>(S, m, l, alpha, most);
-        td_put_p<tile>(P, S, at);
-        __syncthreads();
-        td_rescale<tile>(O, alpha);
-#pragma unroll
-        for (int k = 0; k < KEYS; k += 16) {
-            uint32_t a[M][4];
-#pragma unroll
-            for (int i = 0; i < M; i++) td_load_p<tile>(a[i], P, at.row + 16 * i, k);
-            td_add_pv<tile>(O, a, V, k, at);
-        }
+        td_visit<tile>(O, m, l, Q, K, V, P, room, at, x.scale, min(q.end - begin, KEYS), min(q.reach - begin, KEYS));
         K += other, V += other, other = -other;
     }
-
-#pragma unroll
-    for (int i = 0; i < M; i++)
-#pragma unroll
-        for (int r = 0; r < 2; r++) l[i][r] = td_sum_of_quad(l[i][r]);
+    td_sum_rows<tile>(l);
     td_meet<tile, true>(l, room, at);
-    td_write<tile, T>(x, row, O, m, l, at, (float *)Q, eights_out);
+    td_write<tile, T>(x, q.row, O, m, l, at, (float *)Q, plan.eights_out);
 }
 
 template <typename T, typename tile> static td_status launch(const td_forward *x, void *stream, td_error *err) {
-    dim3 grid((unsigned)(x->a.B * x->a.Hq * ((x->a.Tq + tile::ROWS - 1) / tile::ROWS)));
-    bool eights_out = x->O.data && x->O.dtype == x->Q.dtype && td_fits_eights(&x->O);
-    return TD_LAUNCH(err, (mma_async<T, tile>), grid, tile::THREADS, shared_bytes<tile>(), stream, *x, eights_out,
-                     td_diagonal(&x->a));
+    return TD_LAUNCH(err, (mma_async<T, tile>), td_mma_grid<tile>(x), tile::THREADS, shared_bytes<tile>(), stream, *x,
+                     td_mma_plan_of(x));
 }
 
 template <typename T>
 static td_status run(const td_problem *problem, const td_tensor *tensors, void *stream, td_error *err) {
     td_forward x = td_forward_of(&problem->attention, tensors);
-    if (!td_fits_eights(&x.Q) || !td_fits_eights(&x.K) || !td_fits_eights(&x.V))
-        return td_run_mma<T>(problem, tensors, stream, err);
+    if (!td_mma_plan_of(&x).eights_in) return td_run_mma(problem, tensors, stream, err);
     return x.a.d <= 64    ? launch<T, td_mma_tile<128, 64, 64, 2, 2, 2, true>>(&x, stream, err)
            : x.a.d <= 128 ? launch<T, td_mma_tile<96, 64, 128, 2, 2, 2, true>>(&x, stream, err)
                           : launch<T, td_mma_tile<64, 64, 256, 2, 2, 2, true>>(&x, stream, err);
 }
 
 TD_FORWARD_MATRIX_VARIANTS(mma_async, "both products on the matrix units; the next K and V on their way meanwhile", "",
-                           td_forward_no_block);
+                           td_mma_supports);

@@ -1,7 +1,8 @@
 /* Rung 9: FlashAttention-2's plan
  */
 #include "attention_forward.h"
-#include "mma_tile.h"
+#include "mma_block.h"
+#include "mma_softmax.h"
 
 /* Of shared memory: Q (ROWS,D), twice K and V (KEYS,D), and l of each lane's rows. */
 template <typename tile> static constexpr size_t shared_bytes(void) {
@@ -50,49 +51,41 @@ static __device__ __forceinline__ void fetch(float (&l)[tile::DOWNWARD][2], cons
 }
 
 template <typename T, typename tile>
-__global__ void __launch_bounds__(tile::THREADS, tile::BLOCKS) mma_rows(td_forward x, bool eights_out, int64_t shift) {
+__global__ void __launch_bounds__(tile::THREADS, tile::BLOCKS) mma_rows(td_forward x, td_mma_plan plan) {
     constexpr int ROWS = tile::ROWS, KEYS = tile::KEYS, D = tile::D, M = tile::DOWNWARD;
     TD_DYNAMIC_SHARED(T, Q);
     T *K = Q + ROWS * D, *V = K + KEYS * D;
     float *room = (float *)(V + 3 * KEYS * D);
     td_lane at = td_lane_of<tile>();
-    int heads = (int)(x.a.B * x.a.Hq), tiles = gridDim.x / heads;
     /* a causal mask leaves the last rows most keys: they start first, of all heads */
     bool causal = x.a.mask != TD_MASK_NONE;
+    int heads = (int)(x.a.B * x.a.Hq), tiles = gridDim.x / heads, d = (int)x.a.d;
     int head = causal ? blockIdx.x % heads : blockIdx.x / tiles;
-    int first = (causal ? tiles - 1 - blockIdx.x / heads : blockIdx.x % tiles) * ROWS;
-    int b = head / (int)x.a.Hq, h = head % (int)x.a.Hq, kv = h / (int)(x.a.Hq / x.a.Hkv);
-    int Tq = (int)x.a.Tq, last = min(first + ROWS, Tq) - 1, d = (int)x.a.d;
-    /* the first and the last query may read so many keys, less than 0 being none; the last reads furthest */
-    int reach = (int)min(x.a.Tk, first + 1 + shift), end = (int)min(x.a.Tk, last + 1 + shift);
+    td_queries q = td_queries_of<tile>(x, plan, head, causal ? tiles - 1 - blockIdx.x / heads : blockIdx.x % tiles);
     __shared__ whence<T> from;
-    if (threadIdx.x == 0) from = {td_row<T>(x.K, b, kv, 0), td_row<T>(x.V, b, kv, 0), head * Tq + first};
+    if (threadIdx.x == 0) from = {td_row<T>(x.K, q.b, q.kv, 0), td_row<T>(x.V, q.b, q.kv, 0), q.row};
     __syncthreads();
     int other = 2 * KEYS * D;
 
-    if (end > 0) {
-        td_copy_tile<tile, ROWS>(Q, td_row<T>(x.Q, b, h, 0), x.Q, first, Tq, d);
-        td_copy_tile<tile, KEYS>(K, from.K, x.K, 0, end, d);
-        td_copy_tile<tile, KEYS>(V, from.V, x.V, 0, end, d);
+    if (q.end > 0) {
+        td_copy_tile<tile, ROWS>(Q, td_row<T>(x.Q, q.b, q.h, 0), x.Q, q.first, (int)x.a.Tq, d);
+        td_copy_tile<tile, KEYS>(K, from.K, x.K, 0, q.end, d);
+        td_copy_tile<tile, KEYS>(V, from.V, x.V, 0, q.end, d);
         td_copies_commit();
     }
-    float O[M][tile::O_WIDE][4] = {}, m[M][2], l[M][2];
-#pragma unroll
-    for (int i = 0; i < M; i++)
-#pragma unroll
-        for (int r = 0; r < 2; r++) m[i][r] = -INFINITY, l[i][r] = 0;
-
+    float O[M][tile::O_WIDE][4], m[M][2], l[M][2];
+    td_begin<tile>(O, m, l);
     park<tile>(room, l);
 
 #pragma unroll 1
-    for (int begin = 0; begin < end; begin += KEYS) {
+    for (int begin = 0; begin < q.end; begin += KEYS) {
         /* row r of the block may read the first `limit` + r of these keys */
-        int keys = min(end - begin, KEYS), limit = min(reach - begin, KEYS);
+        int keys = min(q.end - begin, KEYS), limit = min(q.reach - begin, KEYS);
         td_copies_wait_but<0>();
         __syncthreads(); /* all have these tiles, and nobody reads the ones before any more */
-        if (begin + KEYS < end) {
-            td_copy_tile<tile, KEYS>(K + other, from.K, x.K, begin + KEYS, end, d);
-            td_copy_tile<tile, KEYS>(V + other, from.V, x.V, begin + KEYS, end, d);
+        if (begin + KEYS < q.end) {
+            td_copy_tile<tile, KEYS>(K + other, from.K, x.K, begin + KEYS, q.end, d);
+            td_copy_tile<tile, KEYS>(V + other, from.V, x.V, begin + KEYS, q.end, d);
             td_copies_commit();
         }
 
@@ -114,25 +107,21 @@ __global__ void __launch_bounds__(tile::THREADS, tile::BLOCKS) mma_rows(td_forwa
     }
 
     fetch<tile>(l, room);
+    td_sum_rows<tile>(l);
 #pragma unroll
-    for (int i = 0; i < M; i++)
-#pragma unroll
-        for (int r = 0; r < 2; r++) l[i][r] = td_sum_of_quad(l[i][r]), m[i][r] *= x.scale;
-    td_write<tile, T>(x, from.row, O, m, l, at, (float *)Q, eights_out);
+    for (int n = 0; n < 2 * M; n++) m[n / 2][n % 2] *= x.scale;
+    td_write<tile, T>(x, from.row, O, m, l, at, (float *)Q, plan.eights_out);
 }
 
 template <typename T, typename tile> static td_status launch(const td_forward *x, void *stream, td_error *err) {
-    dim3 grid((unsigned)(x->a.B * x->a.Hq * ((x->a.Tq + tile::ROWS - 1) / tile::ROWS)));
-    bool eights_out = x->O.data && x->O.dtype == x->Q.dtype && td_fits_eights(&x->O);
-    return TD_LAUNCH(err, (mma_rows<T, tile>), grid, tile::THREADS, shared_bytes<tile>(), stream, *x, eights_out,
-                     td_diagonal(&x->a));
+    return TD_LAUNCH(err, (mma_rows<T, tile>), td_mma_grid<tile>(x), tile::THREADS, shared_bytes<tile>(), stream, *x,
+                     td_mma_plan_of(x));
 }
 
 template <typename T>
 static td_status run(const td_problem *problem, const td_tensor *tensors, void *stream, td_error *err) {
     td_forward x = td_forward_of(&problem->attention, tensors);
-    if (x.scale <= 0 || !td_fits_eights(&x.Q) || !td_fits_eights(&x.K) || !td_fits_eights(&x.V))
-        return td_run_mma<T>(problem, tensors, stream, err);
+    if (x.scale <= 0 || !td_mma_plan_of(&x).eights_in) return td_run_mma(problem, tensors, stream, err);
     return x.a.d <= 64    ? launch<T, td_mma_tile<128, 128, 64, 4, 1, 2, true>>(&x, stream, err)
            : x.a.d <= 128 ? launch<T, td_mma_tile<128, 64, 128, 4, 1, 2, true>>(&x, stream, err)
                           : launch<T, td_mma_tile<64, 32, 256, 4, 1, 2, true>>(&x, stream, err);
@@ -140,4 +129,4 @@ static td_status run(const td_problem *problem, const td_tensor *tensors, void *
 
 TD_FORWARD_MATRIX_VARIANTS(mma_rows,
                            "FlashAttention-2's plan: a warp owns its rows alone, and P stays in its registers", "",
-                           td_forward_no_block);
+                           td_mma_supports);
