@@ -67,7 +67,8 @@ static const td_question self_test[] = {
      "the peak is the most; 512 to 1 at d = 128, so two thirds. More of it only if somebody multiplies while others "
      "take exponentials: two warpgroups that alternate, or one that starts the next product before it turns to its "
      "scores. And at d = 64, where both take as long, by computing some exponentials on other units."},
-    {"Between S = Q K' and O = P V the scores of a warp stay in its registers. What makes that possible, and what does "
+    {"In the plan of mma_rows P goes from Q K' to P V without leaving the registers. What makes that possible, and "
+     "what does "
      "a swizzle have to do with K and V, but not with P?",
      "A lane's results of a product are, two by two and rounded to 16 bits, what the same lane must hold of the first "
      "operand of the next: the layouts were made to fit. So P never meets shared memory. K and V do, as tiles whose "
