@@ -1,8 +1,9 @@
 #!/bin/sh
-# sanitize_gpu.sh TANDEM [VARIANT=…]: every rung of gpu/ under compute-sanitizer, on few shapes. Any report fails it, and
-# so does a tool that does not come to an end. racecheck (2025.3) at times loses track of a launch, says "Internal
-# Sanitizer Error" and counts it as a hazard, or hangs: it gets a process a variant, LIMIT seconds (300) for each (the
-# float32 backward rungs take 92 on an H200), and three attempts, of which one must end with a verdict of its own.
+# sanitize_gpu.sh TANDEM [VARIANT=… | ONLY=REGEX]: every rung of gpu/ under compute-sanitizer, on few shapes; or one; or
+# those whose names match, ONLY='mma|wgmma'. Any report fails it, and so does a tool that does not come to an end.
+# racecheck (2025.3) at times loses track of a launch, says "Internal Sanitizer Error" and counts it as a hazard, or
+# hangs: it gets a process a variant, LIMIT seconds (300) for each (the float32 backward rungs take 92 on an H200, those
+# on the matrix units up to 5), and three attempts, of which one must end with a verdict of its own.
 set -u
 tandem=$1
 shift
@@ -57,11 +58,23 @@ sanitize_races() {
     done
 }
 
-for tool in memcheck synccheck; do sanitize $tool $tool 300 "$@"; done
+variants=$("$tandem" list | awk '$3 == "cuda" { print $2 }')
+case "$*" in
+ONLY=*)
+    variants=$(printf '%s\n' "$variants" | grep -E -- "${1#ONLY=}") || {
+        echo "sanitize-gpu: $1: no variant of a GPU matches" >&2
+        exit 2
+    }
+    shift
+    for variant in $variants; do
+        for tool in memcheck synccheck; do sanitize $tool "$tool-$variant" 300 VARIANT="$variant" "$@"; done
+    done
+    ;;
+*) for tool in memcheck synccheck; do sanitize $tool $tool 300 "$@"; done ;;
+esac
 case "$*" in
 *[Vv][Aa][Rr][Ii][Aa][Nn][Tt]*) sanitize_races racecheck "${LIMIT:-300}" "$@" ;;
 *)
-    variants=$("$tandem" list | awk '$3 == "cuda" { print $2 }')
     for variant in ${variants:-all}; do
         sanitize_races "racecheck-$variant" "${LIMIT:-300}" VARIANT="$variant" "$@"
     done

@@ -60,15 +60,27 @@ Test(gpu_scripts, any_report_fails_and_no_gpu_is_no_pass) {
     }
 }
 
-/* In a folder of its own, with programs of that folder in place of those that a GPU needs. */
+/* In a folder of its own, with programs of that folder in place of those that a GPU needs. A reader that stops early
+ * would end the script. */
 static int with_fakes(const char *fakes, const char *script, char printed[1000]) {
     char command[1800];
     snprintf(
         command, sizeof command,
         "here=$PWD d=$(mktemp -d) && cd $d && mkdir build && %s && chmod +x * build/* 2>/dev/null; PATH=$d:$PATH sh "
-        "\"$here\"/%s 2>&1; s=$?; ls -R; cd / && rm -r $d; exit $s",
+        "\"$here\"/%s >said 2>&1; s=$?; head -c 800 said; ls -R; cd / && rm -r $d; exit $s",
         fakes, script);
     return support_shell(command, printed, 1000);
+}
+
+Test(gpu_scripts, only_the_rungs_asked_for_are_sanitized) {
+    static const char fakes[] = "printf '#!/bin/sh\\nif [ $1 = list ]; then for v in a b c; do echo op gpu_$v cuda; "
+                                "done; fi\\n' >build/tandem && "
+                                "printf '#!/bin/sh\\n' >compute-sanitizer";
+    char printed[1000];
+    cr_assert_eq(with_fakes(fakes, "checks/sanitize_gpu.sh build/tandem 'ONLY=b|c'", printed), 0, "%s", printed);
+    cr_assert(strstr(printed, "memcheck-gpu_b: clean") && strstr(printed, "racecheck-gpu_c: clean"), "%s", printed);
+    cr_assert(!strstr(printed, "gpu_a"), "%s", printed);
+    cr_assert_eq(with_fakes(fakes, "checks/sanitize_gpu.sh build/tandem ONLY=d", printed), 2, "%s", printed);
 }
 
 Test(gpu_scripts, nothing_is_recorded_without_a_gpu) {
@@ -83,13 +95,16 @@ Test(gpu_scripts, nothing_is_recorded_without_a_gpu) {
 /* The emulator says 100 loads and 20 stores; ncu, of two kernels, together `loads` and 20. */
 static int counted(const char *loads, char printed[1000]) {
     char fakes[900];
-    snprintf(fakes, sizeof fakes,
-             "printf '#!/bin/sh\\n' >nvidia-smi && printf '#!/bin/sh\\nfor o; do :; done; printf "
-             "\"kernel,global_load_sectors,global_store_sectors\\\\n\\\\\"a<b, c>\\\\\",100,20\\\\n\" >${o#OUT=}\\n' "
-             ">build/tandem && printf '#!/bin/sh\\nfor v in op_ld.sum/%s op_st.sum/15 op_ld.sum/0 op_st.sum/5; do echo "
-             "\"\\\\\"k\\\\\",\\\\\"l1tex__t_sectors_pipe_lsu_mem_global_${v%%%%/*}\\\\\",\\\\\"${v#*/}\\\\\"\"; "
-             "done\\n' >ncu",
-             loads);
+    snprintf(
+        fakes, sizeof fakes,
+        "printf '#!/bin/sh\\n' >nvidia-smi && printf '#!/bin/sh\\nfor o; do :; done; printf "
+        "\"kernel,global_load_sectors,global_store_sectors,shared_load_conflicts\\\\n\\\\\"a<b, "
+        "c>\\\\\",100,20,7\\\\n\" >${o#OUT=}\\n' >build/tandem && printf "
+        "'#!/bin/sh\\ng=t_sectors_pipe_lsu_mem_global_op "
+        "s=data_bank_conflicts_pipe_lsu_mem_shared_op\\nfor v in ${g}_ld.sum/%s ${g}_st.sum/15 ${g}_ld.sum/0 "
+        "${g}_st.sum/5 ${s}_ld.sum/7; do echo \"\\\\\"k\\\\\",\\\\\"l1tex__${v%%%%/*}\\\\\",\\\\\"${v#*/}\\\\\"\"; "
+        "done\\n' >ncu",
+        loads);
     return with_fakes(fakes, "checks/count_gpu.sh build/tandem", printed);
 }
 
