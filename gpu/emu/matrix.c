@@ -42,7 +42,7 @@ static inline td_two unpack(uint32_t both, bool half) {
 
 /* C += A B by the layouts that ../mma.h gives. The 16 products of a C are exact in double and are added to it there,
  * k by k; the sum is rounded to float once. A GPU's order and rounding are its own: an H200, on normal deviates, gives
- * the same float in 55 to 90 of 100, mostly a smaller one in the others, never off by more than 2^-21 Σ|terms|. */
+ * the same float in 55 to 90 of 100, mostly a smaller one in the others, off by up to 2^-21.7 Σ|terms|. */
 static inline __attribute__((always_inline)) void multiply(td_thread *lanes, bool half) {
     double a[16][16];
     td_two b[16][4]; /* (k, two columns) */
