@@ -18,7 +18,7 @@ class Contender:
 
     def __init__(self, name, run):
         self.name, self.run, self.ours = name, run, name.startswith("gpu_")
-        self.timed, self.slow, self.ms, self.error, self.failed = True, False, [], {}, ""
+        self.timed, self.slow, self.ms, self.error, self.failed = True, False, [], {}, ""  # slow: few rounds do
 
 
 def short(name):
@@ -47,6 +47,7 @@ def of_tandem(tandem, case, problem, sets, only, skip):
             tandem.enqueue(name, problem, arrays[i])
             return [sets[i][j] for j in ((DQ, DK, DV) if backward else (O,))]
         found.append(Contender(name, run))
+        found[-1].slow = case.dtype != "f32" and short(name) in SLOW
     tandem.grow(most)
     return found
 
@@ -91,12 +92,12 @@ def of_triton(case, sets, only):
 
 
 def able(found, sets, skip):
-    """Those that can: each has run every set once, by which peers have chosen their kernels and compiled them, and for
-    backward have made their forward pass, outside every interval."""
+    """Those that can: each has run every set once (a slow one of ours the first), by which peers have chosen their
+    kernels and compiled them, and for backward have made their forward pass, outside every interval."""
     kept = []
     for who in found:
         try:
-            for i in range(len(sets)):
+            for i in range(1 if who.slow else len(sets)):
                 who.run(i)
             torch.cuda.synchronize()
         except (RuntimeError, torch.cuda.OutOfMemoryError) as no:

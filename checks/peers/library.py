@@ -1,7 +1,6 @@
 """Tandem's attention, called from Python on torch's device memory and torch's stream."""
 import ctypes as c
 import os
-import sys
 
 import torch
 
@@ -64,4 +63,4 @@ class Tandem:
         err = Error()
         stream = torch.cuda.current_stream().cuda_stream
         if self.lib.td_enqueue(name.encode(), problem, array, self.room.data_ptr(), stream, err):
-            sys.exit(f"{name}: {err.message.decode()}")
+            raise RuntimeError(f"{name}: {err.message.decode()}")
