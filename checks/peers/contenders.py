@@ -101,6 +101,8 @@ def able(found, sets, skip):
                 who.run(i)
             torch.cuda.synchronize()
         except (RuntimeError, torch.cuda.OutOfMemoryError) as no:
+            if who.ours:  # it said that it could
+                raise
             skip(who.name, str(no).splitlines()[0][:100])
             continue
         kept.append(who)
