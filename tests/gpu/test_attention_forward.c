@@ -14,6 +14,10 @@ static td_problem problem_of(int64_t B, int64_t Hq, int64_t Hkv, int64_t Tq, int
     return (td_problem){TD_OP_ATTENTION_FORWARD, {.attention = {B, Hq, Hkv, Tq, Tk, d, 1 / sqrt((double)d), mask, 0}}};
 }
 
+static int takes_any_strides(const td_variant *v) {
+    return !strstr(v->name, "cublas");
+}
+
 static void assert_right(const td_variant *v, const td_problem *p, td_fixture fixture, td_layout layout) {
     const td_attention_problem *a = &p->attention;
     td_check_options o = td_check_defaults(v);
@@ -21,6 +25,7 @@ static void assert_right(const td_variant *v, const td_problem *p, td_fixture fi
     td_check_result r;
     td_error err = {TD_OK, ""};
     cr_assert_eq(td_check(v, p, &o, NULL, &r, &err), TD_OK, "%s: %s", v->name, err.message);
+    if (r.verdict == TD_SKIP && !takes_any_strides(v) && strstr(r.reason, "contiguous")) return;
     cr_assert(r.verdict == TD_PASS || r.verdict == TD_MARGINAL,
               "%s, B %d Hq %d Hkv %d Tq %d Tk %d d %d block %d, %s, %s, %s: verdict %d, %s", v->name, (int)a->B,
               (int)a->Hq, (int)a->Hkv, (int)a->Tq, (int)a->Tk, (int)a->d, (int)a->block, td_mask_name(a->mask),
@@ -44,6 +49,16 @@ Test(gpu_attention_forward, every_rung_is_within_the_derived_tolerance) {
                                       (td_mask)(n % TD_MASKS));
             assert_right(v, &p, (td_fixture)((n + k) % TD_FIXTURES), (td_layout)(n % TD_LAYOUTS));
         }
+}
+
+/* More queries than a block has, and rows that 16-byte loads can take: what only the matrix rungs themselves do. */
+Test(gpu_attention_forward, matrix_rungs_go_over_several_blocks_and_tiles) {
+    const td_variant *v;
+    td_problem wide = problem_of(1, 1, 1, 100, 140, 128, TD_MASK_CAUSAL_BOTTOM_RIGHT);
+    td_problem narrow = problem_of(1, 2, 1, 140, 200, 64, TD_MASK_CAUSAL_TOP_LEFT);
+    for (int k = 0; (v = rung(k)); k++)
+        if (strstr(v->name, "mma"))
+            assert_right(v, v->dtype == TD_BF16 ? &wide : &narrow, TD_FIXTURE_OUTLIER, TD_LAYOUT_PADDED);
 }
 
 /* B·Hq blocks of threads, all of them in the grid's x. */
@@ -104,10 +119,6 @@ static td_verdict verdict_of(const td_variant *v, const own_tensors *x, char rea
     cr_assert_eq(td_check_tensors(v, &x->problem, x->t, 0, NULL, &r, &err), TD_OK, "%s: %s", v->name, err.message);
     strcpy(reason, r.reason);
     return r.verdict;
-}
-
-static int takes_any_strides(const td_variant *v) {
-    return !strstr(v->name, "cublas");
 }
 
 Test(gpu_attention_forward, negative_strides_are_walked_or_refused) {
