@@ -12,6 +12,9 @@ static inline bool td_fits_eights(const td_tensor *t) {
            t->stride[2] % 8 == 0 && (uintptr_t)t->data % 16 == 0 && t->stride[2] == (int)t->stride[2];
 }
 
+#define TD_LIMIT_PADDED "; d is padded to 64, 128 or 256 with zeros"
+#define TD_LIMIT_EIGHTS TD_LIMIT_PADDED "; tensors whose rows do not begin at multiples of 16 bytes go to mma"
+
 /* What the host knows of a problem before it launches: whether Q, K and V, and O in the dtype of Q, fit eights; and
  * query i may read i + 1 + diagonal keys, as far as there are any. */
 struct td_mma_plan {
