@@ -43,46 +43,66 @@ static __device__ __forceinline__ void td_add_fragments(float *to, const td_back
             }
 }
 
-/* The output dQ = scale · sums, 16 columns of a row by a thread. VECTORS: dQ is of T and comes in vectors. */
+/* Four words of each of the four lanes that share a row: word k of lane q becomes word q of lane k. */
+static __device__ __forceinline__ void td_transpose_quad(uint32_t (&words)[4]) {
+#pragma unroll
+    for (int bit = 1; bit < 4; bit *= 2)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (!(k & bit)) {
+                bool upper = threadIdx.x & bit;
+                uint32_t other = __shfl_xor_sync(0xffffffffu, upper ? words[k] : words[k | bit], bit);
+                words[k] = upper ? other : words[k];
+                words[k | bit] = upper ? words[k | bit] : other;
+            }
+}
+
+/* The output dQ = scale · sums; a warp has 8 rows and 64 columns, and reads 512 bytes at a time. VECTORS: dQ is of T
+ * and comes in vectors, so that a lane exchanges what it has of four times 16 columns for all of one of them. */
 template <typename T, int WIDTH, bool VECTORS>
 __global__ __launch_bounds__(256) void td_store_fragments(const td_backward w, float *sums) {
-    constexpr int LANES = WIDTH / 16;
     const td_tensor &dQ = w.t[TD_DQ];
-    unsigned blocks = (unsigned)((w.Tq + 256 / LANES - 1) / (256 / LANES)), head = blockIdx.x / blocks;
-    int64_t b = head / (unsigned)w.Hq, h = head % (unsigned)w.Hq;
-    int64_t i = (int64_t)(blockIdx.x % blocks) * (256 / LANES) + threadIdx.x / LANES;
-    int lane = threadIdx.x % LANES;
-    if (i >= w.Tq || 16 * lane >= w.d) return;
-    const float *from = td_fragments_of<WIDTH>(sums, w, head) + td_fragment_place(w, i, lane);
+    int64_t rows = td_fragment_rows(w.Tq), number = (int64_t)blockIdx.x * 8 + threadIdx.x / 32;
+    int lane = threadIdx.x % 32, parts = WIDTH / 64, part = (int)(number % parts);
+    unsigned eights = (unsigned)(rows / 8), n = (unsigned)(number / parts), head = n / eights;
+    int64_t b = head / (unsigned)w.Hq, h = head % (unsigned)w.Hq, first = (int64_t)(n % eights) * 8,
+            i = first + lane / 4;
+    const float *from = td_fragments_of<WIDTH>(sums, w, head) + 4 * lane;
     float4 v[4];
 #pragma unroll
-    for (int k = 0; k < 4; k++) v[k] = td_load4(from + 4 * k);
+    for (int k = 0; k < 4; k++) v[k] = td_load4(from + td_fragment_place(w, first, 4 * part + k));
     if (VECTORS) {
-        uint32_t words[8];
+        uint32_t words[2][4];
 #pragma unroll
         for (int k = 0; k < 4; k++) {
-            words[k] = td_pack<T>(w.scale * v[k].x, w.scale * v[k].y);
-            words[k + 4] = td_pack<T>(w.scale * v[k].z, w.scale * v[k].w);
+            words[0][k] = td_pack<T>(w.scale * v[k].x, w.scale * v[k].y);
+            words[1][k] = td_pack<T>(w.scale * v[k].z, w.scale * v[k].w);
         }
 #pragma unroll
         for (int k = 0; k < 2; k++) {
             float4 packed;
-            memcpy(&packed, words + 4 * k, sizeof packed);
-            if (16 * lane + 8 * k < w.d)
-                td_store4((float *)((T *)dQ.data + td_offset(&dQ, b, h, i, 16 * lane + 8 * k)), packed);
+            int c = 64 * part + lane % 4 * 16 + 8 * k;
+            td_transpose_quad(words[k]);
+            memcpy(&packed, words[k], sizeof packed);
+            if (i < w.Tq && c < w.d) td_store4((float *)((T *)dQ.data + td_offset(&dQ, b, h, i, c)), packed);
         }
     } else {
-#pragma unroll 1
-        for (int c = 0; c < 16 && 16 * lane + c < w.d; c++) /* column c: of lane c % 8 / 2's four, in half c / 8 */
-            td_set(&dQ, b, h, i, 16 * lane + c, w.scale * from[c % 8 / 2 * 4 + c / 8 * 2 + c % 2]);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const float x[4] = {v[k].x, v[k].y, v[k].z, v[k].w};
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                int c = 64 * part + 16 * k + e / 2 * 8 + lane % 4 * 2 + e % 2;
+                if (i < w.Tq && c < w.d) td_set(&dQ, b, h, i, c, w.scale * x[e]);
+            }
+        }
     }
 }
 
 template <typename T, int WIDTH>
 static td_status td_store_fragments_launch(const td_backward &w, float *sums, void *stream, td_error *err) {
     const td_tensor *dQ = &w.t[TD_DQ];
-    int64_t rows = 256 / (WIDTH / 16);
-    dim3 grid((unsigned)(w.B * w.Hq * ((w.Tq + rows - 1) / rows)));
+    dim3 grid((unsigned)(w.B * w.Hq * td_fragment_rows(w.Tq) / 64 * (WIDTH / 64)));
     if (dQ->dtype == w.t[TD_Q].dtype && td_in_vectors(dQ))
         return TD_LAUNCH(err, (td_store_fragments<T, WIDTH, true>), grid, dim3(256), 0, stream, w, sums);
     return TD_LAUNCH(err, (td_store_fragments<T, WIDTH, false>), grid, dim3(256), 0, stream, w, sums);
