@@ -16,14 +16,15 @@
  * Gain expected: 1.4 for the products, and once more what was not hidden: 2 or more. Registers 255, no more than a
  * thread may have; shared memory 97 KiB for d ≤ 64, two blocks of 128 threads on a multiprocessor; 194 KiB for d = 128,
  * one of 256; two stages.
- * Measured (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048), TFLOP/s at T 1024, 4096, 16384: d 64 282, 326, 339,
- * causal 214, 306, 337; d 128 284, 337, 357, causal 212, 315, 354; rung 5 64, 79, 84 and 120, 151, 161, not causal.
- * FlashAttention-2, which has the same instructions, gave 190, 256, 278 and 199, 276, 298. What it took, each with the
- * rest as it was then, at d 128, T 4096: 16 rows a warp and all of P in its registers 256; 32 rows, two warps sharing
- * them, 304; copies, masks and places in shared memory in fewer instructions 337. One body for both warps, which chose
- * its tensors by its role, lost 12 %. At d 64 four instructions in ten that were issued went into such places.
- * Bound by the two warps that a scheduler has: they fill half of the tensor cores' cycles and a third of the issue
- * slots, and wait for their own results otherwise. Registers allow no third. */
+ * Measured (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048), TFLOP/s at T 1024, 4096, 16384: d 64 289, 328, 337,
+ * causal 220, 311, 329; d 128 292, 341, 355, causal 220, 321, 350; rung 5 64, 79, 84 and 120, 151, 161, not causal.
+ * FlashAttention-2, which has the same instructions, gave 190, 256, 278 and 199, 276, 298.
+ * What it took at d 128, T 4096: 16 rows a warp and all of P in its registers 256; 32 rows, two warps sharing them,
+ * 304; copies, masks and places in shared memory in fewer instructions 337. What would cost: dQ at the same moment in
+ * both of the two warps, which then also wait at the same moment, 303; one body for both, which chooses its tensors, 12
+ * %; a dozen spilled registers, 5 %. A barrier of two warps, where P passes between them, would gain 1.5 %. Bound (ncu,
+ * T 1024) by shared memory, busy in 67 % of all cycles at d 128, 72 % at d 64, while the tensor cores are in 52 %; and
+ * by the two warps that a scheduler has: one of them can issue in 28 and 35 %. Registers allow no third. */
 #include "mma_pairs.h"
 #include "mma_sums.h"
 
