@@ -11,14 +11,18 @@
  * Tensors whose rows 16-byte copies cannot take, and a scale of 0 or less, for which the largest score is not the one
  * of the largest q·k, go to rung 6.
  *
- * At d 64, 128, 256: 253, 255, 224 registers; 82, 98, 97 KiB of shared memory; two stages; two blocks of four warps on
+ * At d 64, 128, 256: 253, 255, 230 registers; 82, 98, 97 KiB of shared memory; two stages; two blocks of four warps on
  * a multiprocessor. Measured (as rung 6), TFLOP/s without a mask and causal, T 1024, 4096, 16384: at d 64 309 and 242,
  * 343 and 320, 344 and 355; at d 128 327 and 268, 367 and 354, 366 and 383; fp16 within 3 % of it. PyTorch's
  * FlashAttention-2 that day: 266 and 183, 290 and 263, 304 and 289; 292 and 205, 327 and 286, 342 and 313.
  * Other tiles, T 4096, no mask: at d 64 128 × 64 323, 64 × 64 243; at d 128 128 × 32 338, 64 × 64 276, eight warps of
  * 16 rows 277. The loop over d in the first product unrolled by 1, 2, 4 instead of whole: 339, 328, 334 at d 128.
- * What bounds it: the instructions between the products, and mma.sync itself, which cannot use the matrix units whole:
- * the next rungs' wgmma can.
+ * Without longest first 318 instead of 351 at d 128, T 4096, causal. O multiplied also by ones: 365 instead of 379 at
+ * d 128; not asking at d 64: 343 instead of 317.
+ * What bounds it: latency. The matrix units are busy in 59 % of the cycles, shared memory in 51 %, and a scheduler
+ * issues in 38 % (Nsight Compute, d 128): it has two warps, each of which mostly waits for its own last instruction,
+ * and 255 registers leave no room for a third. Busy all the time they would give some 620 TFLOP/s, which is all that
+ * mma.sync gets out of them; the next rungs' wgmma gets more.
  *
  * Rounding points           Q, K, V   q·k, m, l, a   P          O, LSE
  *   mma_rows_bf16/fp16      16 bits   float          16 bits    float, then their tensor's dtype */
@@ -31,7 +35,8 @@ template <typename tile> static constexpr size_t shared_bytes(void) {
     return (tile::ROWS + 4 * tile::KEYS) * tile::D * 2 + 2 * tile::DOWNWARD * tile::THREADS * 4;
 }
 
-/* From S to P in place; m, l (of this lane's keys) and O follow the new maximum. */
+/* From S to P in place; m, l (of this lane's keys) and O follow the new maximum. After the first tiles most maxima
+ * stay, and the wider O is, the more it saves to ask. */
 template <typename tile>
 static __device__ __forceinline__ void softmax(float (&S)[tile::DOWNWARD][tile::S_WIDE][4],
                                                float (&O)[tile::DOWNWARD][tile::O_WIDE][4],
@@ -49,8 +54,9 @@ static __device__ __forceinline__ void softmax(float (&S)[tile::DOWNWARD][tile::
 #pragma unroll
                 for (int e = 2 * r; e < 2 * r + 2; e++)
                     l[i][r] += S[i][j][e] = td_exp2(fmaf(S[i][j][e], scale, -shift));
+            if (tile::D == 64 || __any_sync(0xffffffffu, alpha != 1))
 #pragma unroll
-            for (int j = 0; j < tile::O_WIDE; j++) O[i][j][2 * r] *= alpha, O[i][j][2 * r + 1] *= alpha;
+                for (int j = 0; j < tile::O_WIDE; j++) O[i][j][2 * r] *= alpha, O[i][j][2 * r + 1] *= alpha;
         }
 }
 
