@@ -106,25 +106,33 @@ static __device__ __forceinline__ void td_fetch(unsigned char *tile, const CUten
     for (int c = 0; c < D; c += BOX_COLUMNS) td_tma_load(tile + c * ROWS * 2, map, full, b, h, i, c);
 }
 
-/* S = Q Kᵀ of a warpgroup's 64 rows and KEYS keys: `q` its first row in a tile of ROWS. */
+/* S = Q Kᵀ of a warpgroup's 64 rows and KEYS keys: `q` its first row in a tile of ROWS. Their descriptors, or where
+ * they are. */
 template <typename T, int ROWS, int KEYS, int D>
-static __device__ __forceinline__ void td_scores(float (&S)[KEYS / 2], const unsigned char *q, const unsigned char *k) {
-    uint64_t left = td_descriptor_by_rows(q), right = td_descriptor_by_rows(k);
+static __device__ __forceinline__ void td_scores(float (&S)[KEYS / 2], uint64_t q, uint64_t k) {
 #pragma unroll
     for (int c = 0; c < D; c += 16) {
         int column = c / BOX_COLUMNS * BOX_ROW_BYTES, within = c % BOX_COLUMNS * 2;
-        td_wgmma<T, 0, 0>(S, td_descriptor_at(left, column * ROWS + within),
-                          td_descriptor_at(right, column * KEYS + within), c > 0);
+        td_wgmma<T, 0, 0>(S, td_descriptor_at(q, column * ROWS + within), td_descriptor_at(k, column * KEYS + within),
+                          c > 0);
     }
+}
+template <typename T, int ROWS, int KEYS, int D>
+static __device__ __forceinline__ void td_scores(float (&S)[KEYS / 2], const unsigned char *q, const unsigned char *k) {
+    td_scores<T, ROWS, KEYS, D>(S, td_descriptor_by_rows(q), td_descriptor_by_rows(k));
 }
 
 /* O += P V. */
 template <typename T, int KEYS, int D>
 static __device__ __forceinline__ void td_weighted_sum(float (&O)[D / 2], const uint32_t (&P)[KEYS / 16][4],
-                                                       const unsigned char *v) {
-    uint64_t right = td_descriptor_by_columns(v, KEYS * BOX_ROW_BYTES);
+                                                       uint64_t v) {
 #pragma unroll
-    for (int n = 0; n < KEYS / 16; n++) td_wgmma<T, 1>(O, P[n], td_descriptor_at(right, n * 16 * BOX_ROW_BYTES), 1);
+    for (int n = 0; n < KEYS / 16; n++) td_wgmma<T, 1>(O, P[n], td_descriptor_at(v, n * 16 * BOX_ROW_BYTES), 1);
+}
+template <typename T, int KEYS, int D>
+static __device__ __forceinline__ void td_weighted_sum(float (&O)[D / 2], const uint32_t (&P)[KEYS / 16][4],
+                                                       const unsigned char *v) {
+    td_weighted_sum<T, KEYS, D>(O, P, td_descriptor_by_columns(v, KEYS * BOX_ROW_BYTES));
 }
 
 /* Scores of columns from limit[i] on become −∞ in row i; `limit` counts from the thread's own first column. */
@@ -229,10 +237,13 @@ static __device__ __forceinline__ void td_put_rows(const td_forward_boxes &boxes
                 if (inside && 8 * (n + p) < d)
                     *(uint4 *)((T *)x.O.data + offset + 8 * (n + p)) = make_uint4(r[0], r[1], r[2], r[3]);
             } else {
-#pragma unroll
+#pragma unroll 1 /* seldom taken: one store in the code, not eight */
                 for (int e = 0; e < 8; e++) {
                     int c = 8 * (n + e / 2) + 2 * p + e % 2;
-                    if (inside && c < d) td_store(&x.O, offset + c * x.O.stride[3], o[e]);
+                    float value = o[0];
+#pragma unroll
+                    for (int k = 1; k < 8; k++) value = e == k ? o[k] : value;
+                    if (inside && c < d) td_store(&x.O, offset + c * x.O.stride[3], value);
                 }
             }
         }
