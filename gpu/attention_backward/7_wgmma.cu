@@ -13,18 +13,25 @@
  *
  * Gain expected: from mma.sync, which reaches not much over half of the matrix units' rate, and from warps that need
  * not wait for loads: twice rung 6. Shared memory: 193 KiB at both d. Stages: 2 of Q, dO and dS. No spills. Measured
- * (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048), TFLOP/s, full and causal, at T 1024, 4096, 16384: d 64: 399, 284;
- * 506, 460; 542, 535. d 128: 470, 342; 602, 536; 605 (best 653), 641. cuDNN: 331, 206; 417, 345; 443, 422 and 380, 257;
- * 528, 401; 526, 539.
+ * (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048), TFLOP/s, full and causal, at T 1024, 4096, 16384: d 64: 406, 290;
+ * 519, 465; 525 to 557, 549. d 128: 465, 344; 614, 561; 602 to 657, 655. cuDNN: 331, 206; 417, 345; 443, 422 and 380,
+ * 257; 528, 401; 526, 539. fp16 the same. At T = 1024 the passes before and after are a seventh of the time. Bound by
+ * the time from one step of a tile to the next: at d = 64, T 4096 the matrix units are busy for 55 % of it, an
+ * instruction is issued in 26 % of cycles, shared memory moves 65 % of what it can (ncu).
  *
  * Tried, d 128 and 64 at T 4096, full, against 580 and 506 of the order below with 240 and 24 registers:
  * - S of the next tile started before dQ's sums are written: 587 and 493. The other warpgroup fills the gap already.
  * - dK before dQ, so that the wait for the other warpgroup's dS is hidden: 555 and 483: dQ's sums leave later.
  * - both: 574 and 503. dV before dS, d 128: 584; at d 64 the registers do not suffice (wgmma are then serialized).
- * - 232 and 40 registers, the adding warps' addresses in registers: 602 and 506.
- * - blocks of a head start at different tiles of queries, against additions that meet: 584 and 509, no difference.
- * - the tiles from the last to the first, as below: 598 and 519, no difference either; rung 8 wants it.
- * - no addition of dQ at all (wrong, to see its cost): 605 and 497 with 24 registers; at T 16384 649 and 527. */
+ * - no addition of dQ at all (wrong, to see its cost): 605 and 497; at T 16384 649 and 527.
+ * Against 598 and 519, with 232 and 40 registers:
+ * - blocks of a head that start at different tiles, against additions that meet: no difference. Nor does it matter
+ *   whether tiles are visited from the first or from the last; rung 8 wants the last.
+ * - dQ one tile late, so that the warpgroups need not meet: 598 and 534; at T 1024 436 (of 464) and 412 (of 408).
+ *   The same, with the second warpgroup half a tile behind: 589 and 532; d 64 at T 16384 576. Not worth a second plan.
+ * - 80 queries to a tile at d 128, dQᵀ = Kᵀ dSᵀ: 598; at T 1024 463, causal 329 (of 343). Fewer bytes, no register
+ * left.
+ * - which blocks are neighbours: heads with 16 MiB of Q, dO and dQ together 614, causal 561; with 24 MiB 598, 535. */
 #include "../hopper.h"
 #include "wgmma_tiles.h"
 

@@ -7,13 +7,18 @@
  * are ready. By a causal mask too all start at the last queries, and none waits for one that starts at the first.
  *
  * The alternative, rung 5's plan with wgmma, computes seven products where this computes five.
- * Measured (as rung 7), TFLOP/s, full and causal, at T 1024, 4096, 16384: d 64: 408, 289; 515, 432; 501 (best 545),
- * 462. d 128: 467, 342; 580, 458; 600, 507 (best 562). Rung 7 in the same run: 409, 290; 519, 466; 525 (557), 549 and
- * 464, 344; 598, 535; 602 (648), 632. What is lost is the time in which blocks that start together fall behind one
- * another, 3 to 4 µs each; what is gained, that nobody writes zeros before, shows at T = 1024. Tried: blocks that start
- * at different tiles, spread evenly, and go round (with a causal mask, that all start at the first query that reads
- * them, the last keys first), d 64 and 128 at T 4096: 432, 336 and 582, 449. Where there are no more tiles than blocks
- * each waits for its neighbour at every one. */
+ * Measured (as rung 7), TFLOP/s, full and causal, at T 1024, 4096, 16384: d 64: 409, 283; 515, 441; 496 to 545, 530.
+ * d 128: 480, 340; 587, 522; 587 to 600, 584. Rung 7: 406, 290; 519, 465; 525 to 557, 549 and 465, 344; 614, 561; 602
+ * to 657, 655. Lost is the time in which blocks that start together fall behind one another, some 3 µs each; gained,
+ * that nobody writes zeros before, which shows at T = 1024. Tried, d 64 and 128 at T 4096, full and causal:
+ * - blocks that start at different tiles, spread evenly, and go round (with a causal mask, that all start at the first
+ *   query that reads them, the last keys first): 432, 336 and 582, 449. Where there are no more tiles than blocks each
+ *   waits for its neighbour at every one.
+ * - fewer blocks of a head at a time, since with a mask those that start together are many: causal 458 with 6 heads
+ *   together, 513 with 8, 520 with 16; at T 16384, of 1, 4, 8 and 16 heads, 495, 590, 600, 583. With no mask the fewest
+ *   are best: 592 of 4 heads, 555 of 16.
+ * - no fences, and an ordinary store in place of the release: 483 (of 457), and wrong sums. That a bulk copy has ended
+ *   is known to its own thread alone. */
 #include "../hopper.h"
 #include "wgmma_tiles.h"
 
@@ -112,6 +117,8 @@ static td_status run(const td_problem *problem, const td_tensor *t, float *works
     int *counters = (int *)((char *)workspace + td_wgmma_bytes(problem));
     td_status s = td_wgmma_plan<T>(&p, problem, t, workspace, err);
     if (s) return s;
+    if (problem->attention.mask != TD_MASK_NONE) /* fewer blocks of a head that start together */
+        p.together = min(p.B * p.Hkv, max(p.together, 16));
     return p.d <= 64 ? launch<T, 64>(p, counters, stream, err) : launch<T, 128>(p, counters, stream, err);
 }
 

@@ -68,15 +68,15 @@ template <typename T> static bool td_wgmma_fast(const td_tensor *t) {
     return t->data && t->dtype == (td_same<T, td_bf16> ? TD_BF16 : TD_FP16) && td_tensor_map_fits(t);
 }
 
-/* Fills in the rest. Blocks start with the longest, by a causal mask those of the first keys, of as many heads as the
- * second-level cache holds Q, dO and dQ of. */
+/* Fills in the rest. Blocks start with the longest, by a causal mask those of the first keys, of as many heads as have
+ * Q, dO and dQ in 16 MiB, a third of the second-level cache. */
 template <typename T>
 static td_status td_wgmma_plan(td_wgmma_backward *p, const td_problem *problem, const td_tensor *t, float *workspace,
                                td_error *err) {
     const td_attention_problem *a = &problem->attention;
     td_wgmma_shape(p, a);
     int width = a->d <= 64 ? 64 : 128, queries = a->d <= 64 ? td_queries<64> : td_queries<128>;
-    int64_t head_bytes = a->Hq / a->Hkv * a->Tq * width * 8, heads = a->B * a->Hkv, cached = (24 << 20) / head_bytes;
+    int64_t head_bytes = a->Hq / a->Hkv * a->Tq * width * 8, heads = a->B * a->Hkv, cached = (16 << 20) / head_bytes;
     p->together = (int)(cached < 1 ? 1 : cached > heads ? heads : cached);
     p->dQ = workspace, p->LSE = workspace + td_wgmma_rows(p) * width, p->D = p->LSE + td_wgmma_rows(p);
     for (int k = 0; k < TD_ATTENTION_TENSORS; k++) p->t[k] = t[k];
@@ -102,12 +102,13 @@ static __device__ __forceinline__ void td_read8(float (&x)[8], const td_tensor &
 }
 
 /* Before: D = rowsum(dO ∘ O) and LSE · log₂e of every query, zeros for dQ's sums, and dQ = 0 of the queries left out. 8
- * columns a thread. A row beyond the end gets LSE = ∞, hence P = 0, so that the kernel need not look. */
+ * columns a thread. A row beyond the end gets LSE = ∞, hence P = 0, so that the kernel need not look. The last rows
+ * first: the kernel begins with the first, and finds them in the cache. */
 template <typename T, int D, bool ZERO>
 __global__ __launch_bounds__(256) void td_wgmma_before(const __grid_constant__ td_wgmma_backward p) {
     constexpr int LANES = D / 8;
     int c = threadIdx.x % LANES * 8, padded = p.tiles * td_queries<D>, rows = p.skipped + padded;
-    int64_t number = (int64_t)blockIdx.x * (256 / LANES) + threadIdx.x / LANES;
+    int64_t number = (int64_t)(gridDim.x - 1 - blockIdx.x) * (256 / LANES) + threadIdx.x / LANES;
     if (number >= (int64_t)p.B * p.Hq * rows) return;
     int head = (int)(number / rows), i = (int)(number % rows), r = i - p.skipped, b = head / p.Hq, h = head % p.Hq;
     if (r < 0) {
@@ -134,10 +135,11 @@ __global__ __launch_bounds__(256) void td_wgmma_before(const __grid_constant__ t
     p.LSE[row] = r < p.Tq ? td_read<float>(p.t[TD_LSE], b, h, i, 0) * 0x1.715476p+0f : INFINITY;
 }
 
-/* After: dQ = scale · sums. A thread takes rows g and g + 8 of 8 columns, 16 floats that stand together. */
+/* After: dQ = scale · sums, the last ones, which are still in the cache, first. A thread takes rows g and g + 8 of 8
+ * columns, 16 floats that stand together. */
 template <typename T, int D>
 __global__ __launch_bounds__(256) void td_wgmma_after(const __grid_constant__ td_wgmma_backward p) {
-    int64_t piece = blockIdx.x;
+    int64_t piece = gridDim.x - 1 - blockIdx.x;
     int n = threadIdx.x % 8, r = threadIdx.x / 8, w = (int)(piece % 2), tile = (int)(piece / 2 % p.tiles);
     int head = (int)(piece / 2 / p.tiles), b = head / p.Hq, h = head % p.Hq;
     int i = tile * td_queries<D> + (D == 64 ? 64 * w : 0) + r / 8 * 16 + r % 8, c = (D == 64 ? 0 : 64 * w) + 8 * n;
