@@ -8,15 +8,22 @@
  * reading as in multiplying, 512 cycles; with its left side in registers it reads for half as long. So P and dS stay in
  * the registers they were computed in for dV and dK, and only dQ, which sums over keys of both warpgroups, reads dS
  * from shared memory: 2048 cycles of reading, 128 to write dS, 768 for dQ's sums and the tiles that come in, 2944 in
- * all. Were P and dS to go through it as well, it would be 3712. d = 64 has tiles of 128 queries: the same 2560, and
+ * all. Were P and dS to go through it as well, it would be 3328.
+ *
+ * d = 64 has tiles of 128 queries: the same 2560, and
  * 2816; but twice as many exponentials, 1024 cycles of their unit.
  *
  * Gain expected: from mma.sync, which reaches not much over half of the matrix units' rate, and from warps that need
- * not wait for loads: twice rung 6. Shared memory: 193 KiB at both d. Stages: 2 of Q, dO and dS. No spills. Measured
- * (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048), TFLOP/s, full and causal, at T 1024, 4096, 16384: d 64: 406, 290;
- * 519, 465; 525 to 557, 549. d 128: 465, 344; 614, 561; 602 to 657, 655. cuDNN: 331, 206; 417, 345; 443, 422 and 380,
- * 257; 528, 401; 526, 539. fp16 the same. At T = 1024 the passes before and after are a seventh of the time. Bound by
- * the time from one step of a tile to the next: at d = 64, T 4096 the matrix units are busy for 55 % of it, an
+ * not wait for loads: twice rung 6.
+ *
+ * Shared memory: 193 KiB at both d. Stages: 2 of Q, dO and dS. No spills.
+ *
+ * Measured (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048), TFLOP/s, full and causal, at T 1024, 4096, 16384: d 64:
+ * 406, 290; 519, 465; 525 to 557, 549. d 128: 465, 344; 614, 561; 602 to 657, 655. cuDNN: 331, 206; 417, 345; 443, 422
+ * and 380, 257; 528, 401; 526, 539. fp16 the same. The passes before and after move 0.47 GB, at the rate of a copy a
+ * seventh of the time at T = 1024.
+ *
+ * Bound by the time from one step of a tile to the next: at d = 64, T 4096 the matrix units are busy for 55 % of it, an
  * instruction is issued in 26 % of cycles, shared memory moves 65 % of what it can (ncu).
  *
  * Tried, d 128 and 64 at T 4096, full, against 580 and 506 of the order below with 240 and 24 registers:
@@ -29,8 +36,8 @@
  *   whether tiles are visited from the first or from the last; rung 8 wants the last.
  * - dQ one tile late, so that the warpgroups need not meet: 598 and 534; at T 1024 436 (of 464) and 412 (of 408).
  *   The same, with the second warpgroup half a tile behind: 589 and 532; d 64 at T 16384 576. Not worth a second plan.
- * - 80 queries to a tile at d 128, dQᵀ = Kᵀ dSᵀ: 598; at T 1024 463, causal 329 (of 343). Fewer bytes, no register
- * left.
+ * - 80 queries to a tile at d 128, dQᵀ = Kᵀ dSᵀ: 598; at T 1024 463, causal 329 (of 343). Fewer bytes, but
+ *   no register left.
  * - which blocks are neighbours: heads with 16 MiB of Q, dO and dQ together 614, causal 561; with 24 MiB 598, 535. */
 #include "../hopper.h"
 #include "wgmma_tiles.h"

@@ -10,7 +10,9 @@
  * Measured (as rung 7), TFLOP/s, full and causal, at T 1024, 4096, 16384: d 64: 409, 283; 515, 441; 496 to 545, 530.
  * d 128: 480, 340; 587, 522; 587 to 600, 584. Rung 7: 406, 290; 519, 465; 525 to 557, 549 and 465, 344; 614, 561; 602
  * to 657, 655. Lost is the time in which blocks that start together fall behind one another, some 3 µs each; gained,
- * that nobody writes zeros before, which shows at T = 1024. Tried, d 64 and 128 at T 4096, full and causal:
+ * that nobody writes zeros before, which shows at T = 1024.
+ *
+ * Tried, d 64 and 128 at T 4096, full and causal:
  * - blocks that start at different tiles, spread evenly, and go round (with a causal mask, that all start at the first
  *   query that reads them, the last keys first): 432, 336 and 582, 449. Where there are no more tiles than blocks each
  *   waits for its neighbour at every one.
