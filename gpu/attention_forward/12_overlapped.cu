@@ -1,4 +1,4 @@
-/* Rung 12: the matrix units never wait for a softmax, and a block never begins anew.
+/* Rung 12: products and softmax at the same time, and blocks that stay.
  *
  * The idea: in rung 11 a warpgroup multiplies, then computes its softmax, and only other warpgroups can fill the gap;
  * and between two tiles of queries nothing is multiplied at all. Three changes (FlashAttention-3, Shah et al. 2024, has
@@ -20,16 +20,16 @@
  *
  * At d 256 there are no registers for a second P: P V is issued first, then the next scores, and both are awaited.
  *
- * Measured (H200, 2026-11-30; B·T 16384, H·d 2048; T 1024 / 4096 / 16384): TFLOP/s 378 / 459 / 486 at d 64, 273 / 408 /
- * 479 causal; 543 / 677 / 707 at d 128, 407 / 615 / 699 causal. What it took: descriptors in uniform registers; where
- * the compiler could not see that a warp takes one path, it kept them in ordinary ones, and 34 moves a tile cost 8 %.
- * Longest tile first by groups of heads left the blocks 27 % apart: 501 at d 128, T 4096, causal. What bounds it: the
- * maximum. Nothing can begin before all scores of a row are compared and exchanged among four lanes; rung 13 does
- * without.
+ * Measured (H200, 2026-11-30; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 378 / 459 / 486, causal 273
+ * / 408 / 479; d 128 543 / 677 / 707, causal 407 / 615 / 699. The schedule alone, at d 128, T 4096, causal: 495 with
+ * the longest tile first by groups of heads that fit the cache, 614 in pairs. Descriptors must stay in uniform
+ * registers: where the compiler could not see that a whole warp takes one path, 34 moves a tile of keys cost 8 %. What
+ * bounds it, by ablation: the maximum. No exponential can begin before all scores of a row are compared and exchanged
+ * among four lanes; without that (rung 13) the same kernel reaches 752 at d 128, T 4096.
  *
- * Rounding points     Q, K, V   q·k, m, l, a   P        O, LSE
- *   overlapped_bf16   bf16      float          bf16     float, then their tensor's dtype
- *   overlapped_fp16   fp16      float          fp16     float, then their tensor's dtype */
+ * Rounding points      Q, K, V   q·k, m, l, a   P        O, LSE
+ *   overlapped_bf16    bf16      float          bf16     float, then their tensor's dtype
+ *   overlapped_fp16    fp16      float          fp16     float, then their tensor's dtype */
 #include "hopper.h"
 #include "overlapped.h"
 

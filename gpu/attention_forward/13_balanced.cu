@@ -8,31 +8,37 @@
  * each for 128 rows and 128 keys), three or four warpgroups with one P are better than two with two: P V is issued
  * first, then the next scores, and other warpgroups fill the gap.
  *
- *   d         queries   keys a tile   places of K, V   consumers   registers: start, producer, consumers   shared
- * memory 64        192       128           2                3           128   32   160                          113 KiB
- *   64, short 256        64           4                4            96   24   112                          129 KiB
- *   128       128       128           2                2           168   24   240                          193 KiB
- *   256       128        64           2                2           168   24   240                          193 KiB
+ *   d          queries   keys a tile   places   consumers   registers: start, producer, consumers   shared memory
+ *   64         192       128           2        3           128   32   160                          113 KiB
+ *   64, short  256        64           4        4            96   24   112                          129 KiB
+ *   128        128       128           2        2           168   24   240                          193 KiB
+ *   256        128        64           2        2           168   24   240                          193 KiB
  *
  * Short: Tk up to 2048, where 192 rows a tile leave too much of the last one empty.
  *
- * Measured (H200, 2026-11-30; B·T 16384, H·d 2048; T 1024 / 4096 / 16384): TFLOP/s 464 / 578 / 644 at d 64, 286 / 466 /
- * 573 causal; 586 / 752 / 751 at d 128, 407 / 667 / 749 causal. cuDNN 9.19, timed in the same way on the same day: 434
- * / 480 / 496, 335 / 431 / 459; 599 / 666 / 682, 428 / 566 / 623. What bounds it (Nsight Compute): at d 128, T 4096,
- * the matrix units work 85 % of the time, and the clock falls to 1.64 GHz; at d 64 the exponentials, of which two
- * warpgroups at once get one in 16 cycles a warp.
+ * Measured (H200, 2026-11-30; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 464 / 578 / 644, causal 286
+ * / 466 / 573; d 128 586 / 752 / 751, causal 407 / 667 / 749. cuDNN 9.19 (PyTorch's SDPA), timed likewise a quarter of
+ * an hour before: 434 / 480 / 496, 335 / 431 / 459; 599 / 666 / 682, 428 / 566 / 623. So it leads from T 4096 on, and
+ * at T 1024 in one cell of four. What bounds it (Nsight Compute, d 128, T 4096): the matrix units work 85 % of the
+ * time, at a clock that falls to 1.64 GHz. At d 64, with two warpgroups, an exponential took its warp 13 to 16 cycles,
+ * of which the unit needs 8: fixed waits between instructions, and the other warpgroup. At T 1024, by the difference to
+ * T 4096, the first softmax, the last P V and the writing of O cost a tile of queries as much as three tiles of keys.
  *
- * Tried, in TFLOP/s at T 4096, no mask: a quarter of the exponentials as polynomials of degree 3 on the FMA units, at d
- * 64 with two warpgroups: 470 instead of 498, since the scheduler, not the unit alone, is short. d 64 with 192 rows and
- * 96 keys, two P: 539 and 564 at T 16384. Turns or none: 530 and 540 there; at d 128 690 without, 713 with. P V first
- * at d 128: 693 instead of 739. 176 keys at d 128 (one P, rescaled late): 665. A rescale only where the maximum grew by
- * more than 8 (FlashAttention-4), but with the maximum: 707 at d 128. Trusting any sum below 8192, not half of the
- * row's: the same time, but a relative error of O of 2.3e-3 where the largest weight outweighs the rest (rung
- * 12: 1.8e-3).
+ * Tried, in TFLOP/s at T 4096, no mask, each beside this plan in one run:
+ * - a quarter of the exponentials by polynomials of degree 3 on the FMA units, at d 64 with two warpgroups: 470 instead
+ *   of 498. Such an exponential is nine instructions instead of one, and the scheduler has no room for them
+ * - d 64 with 192 rows, 96 keys and two P: 521 instead of 578
+ * - no turns: d 128 690 instead of 713; d 64 536 instead of 565
+ * - P V first at d 128: 693 instead of 739; 112 keys: 754 instead of 761
+ * - a rescale only where the maximum grew by more than 8 (FlashAttention-4), but with the maximum: d 128 707 instead of
+ *   766; 176 keys, with the maximum: 666
+ * - trusting every sum below 8192: 764 (this plan, in other runs: 739 to 758), but where few weights outweigh a row
+ *   (logits of deviation 3) O's relative error was 2.3e-3; rung 12's is 1.77e-3, this one's 1.83e-3
+ * - writing O while the scores of the next tile's second keys are computed: T 1024 586 as before, causal 368, not 407
  *
- * Rounding points   Q, K, V   q·k, m, l, a   P        O, LSE
- *   balanced_bf16   bf16      float          bf16     float, then their tensor's dtype
- *   balanced_fp16   fp16      float          fp16     float, then their tensor's dtype */
+ * Rounding points    Q, K, V   q·k, m, l, a   P        O, LSE
+ *   balanced_bf16    bf16      float          bf16     float, then their tensor's dtype
+ *   balanced_fp16    fp16      float          fp16     float, then their tensor's dtype */
 #include "hopper.h"
 #include "overlapped.h"
 

@@ -142,15 +142,6 @@ template <typename plan> static __device__ __forceinline__ void take(td_hand<pla
     }
 }
 
-/* Scores that `row` and the row 8 below may not read become −∞; their keys count from `begin`. */
-template <int N>
-static __device__ __forceinline__ void td_mask_from(float (&S)[N], const td_attention_problem &a, int row, int begin) {
-    int column = threadIdx.x % 4 * 2;
-    int limit[2] = {(int)td_allowed_keys(a.mask, row, a.Tq, a.Tk) - begin - column,
-                    (int)td_allowed_keys(a.mask, row + 8, a.Tq, a.Tk) - begin - column};
-    td_mask_scores(S, limit);
-}
-
 /* One tile of keys, from `begin` on: P V with P[OF], then the softmax of the next scores to P[TO]. */
 template <typename T, typename plan, int OF, int TO, bool MASKED>
 static __device__ __forceinline__ void step(td_hand<plan> &hand, const td_forward_boxes &boxes,
@@ -170,31 +161,6 @@ static __device__ __forceinline__ void step(td_hand<plan> &hand, const td_forwar
     if (plan::AHEAD) settle<plan, OF>(hand), has_read(barriers.v, hand.v);
     if (rescale) td_rescale(hand.O, hand.alpha);
     begin -= plan::KEYS;
-}
-
-/* The next tile of this block that has keys. */
-template <typename plan>
-static __device__ __forceinline__ int next_tile(const td_forward &x, const td_schedule &s, int &round) {
-    for (;;) {
-        int tile = td_tile_of_round(s, round++);
-        if (tile == NO_MORE_TILES) return tile;
-        if (tile != NO_TILE && td_tile_rows<plan::ROWS>(s, x.a, tile).end > 0) return tile;
-    }
-}
-
-/* All consumers, apart from the rest, whose paths the compiler then sees to be the same for a whole warp: the rows of
- * this block's tiles without keys. */
-template <typename plan>
-static __device__ __forceinline__ void put_empty_tiles(const td_forward &x, const td_schedule &s) {
-    int tile, thread = threadIdx.x - WARPGROUP, d = (int)x.a.d;
-    for (int round = 0; (tile = td_tile_of_round(s, round)) != NO_MORE_TILES; round++) {
-        if (tile == NO_TILE) continue;
-        td_block_rows at = td_tile_rows<plan::ROWS>(s, x.a, tile);
-        int64_t q = at.first + thread / 2;
-        if (at.end > 0 || q >= x.a.Tq) continue;
-        if (x.LSE.data && thread % 2 == 0) td_set(&x.LSE, at.b, at.h, q, 0, -INFINITY);
-        for (int c = thread % 2; x.O.data && c < d; c += 2) td_set(&x.O, at.b, at.h, q, c, 0);
-    }
 }
 
 /* Waits for the last P V of a tile, if there is one, and writes its rows. */
@@ -218,7 +184,7 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, co
     td_hand<plan> hand = {};
     hand.q_tile = td_descriptor_by_rows(Q + consumer * WARPGROUP_ROWS * BOX_ROW_BYTES);
     hand.k_tile = td_descriptor_by_rows(K), hand.v_tile = td_descriptor_by_columns(V, KEYS * BOX_ROW_BYTES);
-    int round = 0, tile = next_tile<plan>(boxes.x, s, round), done = NO_TILE;
+    int round = 0, tile = td_next_tile<ROWS>(boxes.x, s, round), done = NO_TILE;
     if (tile == NO_MORE_TILES) return;
     if (consumer == plan::CONSUMERS - 1) pass_turn<plan>(consumer);
 
@@ -270,7 +236,7 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, co
             if (plan::AHEAD) step<T, plan, plan::AHEAD, 0, false>(hand, boxes, barriers, consumer, 0, begin);
         }
 
-        tile = next_tile<plan>(boxes.x, s, round);
+        tile = td_next_tile<ROWS>(boxes.x, s, round);
         if (tile != NO_MORE_TILES) {
             wait_full(barriers.q, hand.q);
             issue<T, plan, 0>(hand, barriers, consumer);
@@ -304,7 +270,7 @@ __global__ void __launch_bounds__(plan::THREADS, 1)
     } else {
         td_registers_take<plan::CONSUMER_REGISTERS>();
         consume<T>(boxes, s, Q, K, V, barriers, group - 1);
-        put_empty_tiles<plan>(boxes.x, s);
+        td_put_empty_tiles<plan::ROWS>(boxes.x, s);
     }
 }
 

@@ -15,6 +15,15 @@
 
 #include "wgmma_rows.h"
 
+/* Scores that `row` and the row 8 below may not read become −∞; their keys count from `begin`. */
+template <int N>
+static __device__ __forceinline__ void td_mask_from(float (&S)[N], const td_attention_problem &a, int row, int begin) {
+    int column = threadIdx.x % 4 * 2;
+    int limit[2] = {(int)td_allowed_keys(a.mask, row, a.Tq, a.Tk) - begin - column,
+                    (int)td_allowed_keys(a.mask, row + 8, a.Tq, a.Tk) - begin - column};
+    td_mask_scores(S, limit);
+}
+
 /* P of S with the maxima that `shift` was made of, and what it adds to l. */
 template <typename T, int N>
 static __device__ __forceinline__ void td_weigh(uint32_t (&P)[N / 8][4], const float (&S)[N], const float (&shift)[2],

@@ -66,4 +66,29 @@ static __device__ __forceinline__ td_block_rows td_tile_rows(const td_schedule &
     return {head / (int)a.Hq, h, h / (int)(a.Hq / a.Hkv), first, (int)td_allowed_keys(a.mask, last, a.Tq, a.Tk)};
 }
 
+/* The next tile of this block that has keys. */
+template <int ROWS>
+static __device__ __forceinline__ int td_next_tile(const td_forward &x, const td_schedule &s, int &round) {
+    for (;;) {
+        int tile = td_tile_of_round(s, round++);
+        if (tile == NO_MORE_TILES) return tile;
+        if (tile != NO_TILE && td_tile_rows<ROWS>(s, x.a, tile).end > 0) return tile;
+    }
+}
+
+/* All consumers, apart from the rest, whose paths the compiler then sees to be the same for a whole warp: the rows of
+ * this block's tiles without keys. */
+template <int ROWS>
+static __device__ __forceinline__ void td_put_empty_tiles(const td_forward &x, const td_schedule &s) {
+    int tile, thread = threadIdx.x - WARPGROUP, d = (int)x.a.d;
+    for (int round = 0; (tile = td_tile_of_round(s, round)) != NO_MORE_TILES; round++) {
+        if (tile == NO_TILE) continue;
+        td_block_rows at = td_tile_rows<ROWS>(s, x.a, tile);
+        int64_t q = at.first + thread / 2;
+        if (at.end > 0 || q >= x.a.Tq) continue;
+        if (x.LSE.data && thread % 2 == 0) td_set(&x.LSE, at.b, at.h, q, 0, -INFINITY);
+        for (int c = thread % 2; x.O.data && c < d; c += 2) td_set(&x.O, at.b, at.h, q, c, 0);
+    }
+}
+
 #endif
