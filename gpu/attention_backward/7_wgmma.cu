@@ -10,8 +10,7 @@
  * from shared memory: 2048 cycles of reading, 128 to write dS, 768 for dQ's sums and the tiles that come in, 2944 in
  * all. Were P and dS to go through it as well, it would be 3328.
  *
- * d = 64 has tiles of 128 queries: the same 2560, and
- * 2816; but twice as many exponentials, 1024 cycles of their unit.
+ * d = 64 has tiles of 128 queries: the same 2560, and 2816; but twice as many exponentials, 1024 cycles of their unit.
  *
  * Gain expected: from mma.sync, which reaches not much over half of the matrix units' rate, and from warps that need
  * not wait for loads: twice rung 6.
@@ -27,12 +26,14 @@
  * instruction is issued in 26 % of cycles, shared memory moves 65 % of what it can (ncu).
  *
  * Tried, d 128 and 64 at T 4096, full, against 580 and 506 of the order below with 240 and 24 registers:
- * - S of the next tile started before dQ's sums are written: 587 and 493. The other warpgroup fills the gap already.
  * - dK before dQ, so that the wait for the other warpgroup's dS is hidden: 555 and 483: dQ's sums leave later.
- * - both: 574 and 503. dV before dS, d 128: 584; at d 64 the registers do not suffice (wgmma are then serialized).
+ * - S of the next tile started before dQ's sums are written, d 64: 493; with dK before dQ as well: 574 and 503. The
+ *   other warpgroup fills the gap already.
+ * - dV before dS, d 128: 584; at d 64 the registers do not suffice (wgmma are then serialized).
  * - no addition of dQ at all (wrong, to see its cost): 605 and 497; at T 16384 649 and 527.
  * Against 598 and 519, with 232 and 40 registers:
- * - blocks of a head that start at different tiles, against additions that meet: no difference. Nor does it matter
+ * - blocks of a head that start at different tiles, against additions that meet: 587 of 584, 509 of
+ *   503. Nor does it matter
  *   whether tiles are visited from the first or from the last; rung 8 wants the last.
  * - dQ one tile late, so that the warpgroups need not meet: 598 and 534; at T 1024 436 (of 464) and 412 (of 408).
  *   The same, with the second warpgroup half a tile behind: 589 and 532; d 64 at T 16384 576. Not worth a second plan.
