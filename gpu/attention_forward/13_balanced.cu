@@ -14,15 +14,17 @@
  *   128        128       128           2        2           168   24   240                          193 KiB
  *   256        128        64           2        2           168   24   240                          193 KiB
  *
- * Short: Tk up to 2048, where 192 rows a tile leave too much of the last one empty.
+ * Short: Tk up to 2048, where 192 rows a tile leave too much of the last one empty. Under a causal mask such problems
+ * go to rung 10, whose small blocks, many a multiprocessor, waste less on the diagonal and overlap their beginnings.
  *
- * Measured (H200, 2026-11-30; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 464 / 578 / 644, causal 286
- * / 466 / 573; d 128 586 / 752 / 751, causal 407 / 667 / 749. cuDNN 9.19 (PyTorch's SDPA), timed likewise a quarter of
- * an hour before: 434 / 480 / 496, 335 / 431 / 459; 599 / 666 / 682, 428 / 566 / 623. So it leads from T 4096 on, and
- * at T 1024 in one cell of four. What bounds it (Nsight Compute, d 128, T 4096): the matrix units work 85 % of the
- * time, at a clock that falls to 1.64 GHz. At d 64, with two warpgroups, an exponential took its warp 13 to 16 cycles,
- * of which the unit needs 8: fixed waits between instructions, and the other warpgroup. At T 1024, by the difference to
- * T 4096, the first softmax, the last P V and the writing of O cost a tile of queries as much as three tiles of keys.
+ * Measured (H200, 2026-11-30; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 464 / 578 / 644, causal 336
+ * (rung 10; this kernel 286) / 466 / 573; d 128 586 / 752 / 751, causal 407 / 667 / 749. cuDNN 9.19 (PyTorch's SDPA),
+ * timed likewise a quarter of an hour before: 434 / 480 / 496, 335 / 431 / 459; 599 / 666 / 682, 428 / 566 / 623. So it
+ * leads from T 4096 on, and at T 1024 at d 64. What bounds it (Nsight Compute, d 128, T 4096): the matrix units work 85
+ * % of the time, at a clock that falls to 1.64 GHz. At d 64, with two warpgroups, an exponential took its warp 13 to 16
+ * cycles, of which the unit needs 8: fixed waits between instructions, and the other warpgroup. At T 1024, by the
+ * difference to T 4096, the first softmax, the last P V and the writing of O cost a tile of queries as much as three
+ * tiles of keys.
  *
  * Tried, in TFLOP/s at T 4096, no mask, each beside this plan in one run:
  * - a quarter of the exponentials by polynomials of degree 3 on the FMA units, at d 64 with two warpgroups: 470 instead
@@ -42,16 +44,29 @@
 #include "hopper.h"
 #include "overlapped.h"
 
+enum { SHORT = 2048 };
+
+template <typename T> static const td_variant *rung_10(void);
+template <> const td_variant *rung_10<td_bf16>(void) {
+    return &TD_GPU(attention_forward_wgmma_bf16);
+}
+template <> const td_variant *rung_10<td_fp16>(void) {
+    return &TD_GPU(attention_forward_wgmma_fp16);
+}
+
 template <typename T>
 static td_status run(const td_problem *problem, const td_tensor *tensors, void *stream, td_error *err) {
     td_forward x = td_forward_of(&problem->attention, tensors);
     if (!td_boxes_fit(&x)) return td_lower_rung<T>()->run(problem, tensors, NULL, stream, err);
+    if (x.a.d <= 64 && x.a.Tk <= SHORT && x.a.mask != TD_MASK_NONE)
+        return rung_10<T>()->run(problem, tensors, NULL, stream, err);
     if (x.a.d <= 64)
-        return x.a.Tk <= 2048 ? launch<T, td_overlap<64, 256, 64, 4, false, false, true>>(&x, stream, err)
-                              : launch<T, td_overlap<64, 192, 128, 2, false, true, true>>(&x, stream, err);
+        return x.a.Tk <= SHORT ? launch<T, td_overlap<64, 256, 64, 4, false, false, true>>(&x, stream, err)
+                               : launch<T, td_overlap<64, 192, 128, 2, false, true, true>>(&x, stream, err);
     return x.a.d <= 128 ? launch<T, td_overlap<128, 128, 128, 2, true, true, true>>(&x, stream, err)
                         : launch<T, td_overlap<256, 128, 64, 2, false, true, true>>(&x, stream, err);
 }
 
-TD_FORWARD_MATRIX_VARIANTS(balanced, "no look at the maximum while the one before will do", TD_LIMIT_BOXES,
+TD_FORWARD_MATRIX_VARIANTS(balanced, "no look at the maximum while the one before will do; tiles by d and T",
+                           TD_LIMIT_BOXES "; d up to 64 with a causal mask and up to 2048 keys goes to wgmma",
                            td_forward_no_block);
