@@ -22,7 +22,7 @@ const td_variant *const td_cuda_variants[] = {
     &TD_GPU(attention_forward_wgmma_bf16), &TD_GPU(attention_forward_wgmma_fp16),
     &TD_GPU(attention_forward_specialised_bf16), &TD_GPU(attention_forward_specialised_fp16),
     &TD_GPU(attention_forward_overlapped_bf16), &TD_GPU(attention_forward_overlapped_fp16),
-    &TD_GPU(attention_forward_balanced_bf16), &TD_GPU(attention_forward_balanced_fp16),
+    &TD_GPU(attention_forward_trusting_bf16), &TD_GPU(attention_forward_trusting_fp16),
 #endif
     // attention backward: dense, atomics, two passes, tiled for registers
     &TD_GPU(attention_backward_dense_f32), &TD_GPU(attention_backward_dense_bf16),

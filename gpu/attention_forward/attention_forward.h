@@ -27,7 +27,7 @@ TD_FORWARD_DECLARE(mma_rows);
 TD_FORWARD_DECLARE(wgmma);
 TD_FORWARD_DECLARE(specialised);
 TD_FORWARD_DECLARE(overlapped);
-TD_FORWARD_DECLARE(balanced);
+TD_FORWARD_DECLARE(trusting);
 #endif
 
 /* Scores are kept in base 2, s' = s·log₂e, so that exp(s) is one instruction, 2^s'; LSE returns to base e. */

@@ -39,8 +39,8 @@
  * - writing O while the scores of the next tile's second keys are computed: T 1024 586 as before, causal 368, not 407
  *
  * Rounding points    Q, K, V   q·k, m, l, a   P        O, LSE
- *   balanced_bf16    bf16      float          bf16     float, then their tensor's dtype
- *   balanced_fp16    fp16      float          fp16     float, then their tensor's dtype */
+ *   trusting_bf16    bf16      float          bf16     float, then their tensor's dtype
+ *   trusting_fp16    fp16      float          fp16     float, then their tensor's dtype */
 #include "hopper.h"
 #include "overlapped.h"
 
@@ -67,6 +67,6 @@ static td_status run(const td_problem *problem, const td_tensor *tensors, void *
                         : launch<T, td_overlap<256, 128, 64, 2, false, true, true>>(&x, stream, err);
 }
 
-TD_FORWARD_MATRIX_VARIANTS(balanced, "no look at the maximum while the one before will do; tiles by d and T",
+TD_FORWARD_MATRIX_VARIANTS(trusting, "no look at the maximum while the one before will do; tiles by d and T",
                            TD_LIMIT_BOXES "; d up to 64 with a causal mask and up to 2048 keys goes to wgmma",
                            td_forward_no_block);
