@@ -71,9 +71,15 @@ static inline td_status td_backward_inputs(const td_tensor *tensors, td_dtype dt
 
 /* A rung whose tiles are what its registers allow. */
 static inline td_status td_mma_support(const td_problem *problem, td_error *why) {
-    if (problem->attention.block == 0) return td_scale_fits_float(problem, why);
-    return td_fail(why, TD_UNSUPPORTED, "block = %lld: this variant has no choice of blocks; legal is 0",
-                   (long long)problem->attention.block);
+    const td_attention_problem *a = &problem->attention;
+    int64_t queries = a->B * a->Hq * a->Tq, keys = a->B * a->Hkv * a->Tk;
+    if (a->block)
+        return td_fail(why, TD_UNSUPPORTED, "block = %lld: this variant has no choice of blocks; legal is 0",
+                       (long long)a->block);
+    if (queries > INT32_MAX || keys > INT32_MAX)
+        return td_fail(why, TD_UNSUPPORTED, "B·H·T = %lld: at most 2147483647 rows, a block for each at worst",
+                       (long long)(queries > keys ? queries : keys));
+    return td_scale_fits_float(problem, why);
 }
 
 /* Tensors whose rows may be read and written 16 bytes at a time: contiguous, of whole vectors, and aligned. */

@@ -150,6 +150,12 @@ template <int N> static __device__ __forceinline__ void td_drop(float (&x)[N], c
     for (int k = 0; k < N; k++)
         if (k / 4 * 8 + k % 2 < limit[k / 2 % 2]) x[k] = 0;
 }
+/* x = 0 in the columns from `end` on, of rows beyond the last query: their zeros times a K of ∞ are NaN. */
+template <int N> static __device__ __forceinline__ void td_drop_beyond(float (&x)[N], int end) {
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (k / 4 * 8 + k % 2 >= end) x[k] = 0;
+}
 
 /* dK or dV of the warpgroup's keys, from `rows` of a tile of which nobody reads any more. */
 template <typename T, int D>
@@ -206,6 +212,10 @@ static __device__ __forceinline__ void td_compute(td_wgmma_tiles<T, D> &s, const
             int shift = p.diagonal + at.i * R + column;
             const int limit[2] = {key < p.Tk ? key - shift : R, key + 8 < p.Tk ? key + 8 - shift : R};
             td_drop(S, limit), td_drop(dP, limit);
+        }
+        if ((at.i + 1) * R > p.Tq) {
+            int end = p.Tq - at.i * R - column;
+            td_drop_beyond(S, end), td_drop_beyond(dP, end);
         }
         uint32_t P[R / 16][4], dS[R / 16][4];
         td_pack_fragment<T>(P, S);

@@ -45,8 +45,9 @@ static __device__ __forceinline__ void softmax(float (&S)[tile::DOWNWARD][tile::
     for (int i = 0; i < tile::DOWNWARD; i++)
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-            float m_new = fmaxf(m[i][r], most[i][r]), shift = td_shift(m_new) * scale;
-            float alpha = td_exp2(fmaf(m[i][r], scale, -shift));
+            float m_new = fmaxf(m[i][r], most[i][r]), base = td_shift(m_new), shift = base * scale;
+            /* the same maximum: exactly 1, or what is off would grow with every tile */
+            float alpha = td_exp2((m[i][r] - base) * scale);
             m[i][r] = m_new, l[i][r] *= alpha;
 #pragma unroll
             for (int j = 0; j < tile::S_WIDE; j++)

@@ -27,9 +27,10 @@ struct td_forward_boxes {
 
 /* Host. Whether boxes can fetch Q, K and V, and there is anything to fetch. */
 static inline bool td_boxes_fit(const td_forward *x) {
-    const int64_t most = INT32_MAX - 512; /* rows and keys are counted in 32 bits, by tiles */
+    const int64_t most = INT32_MAX - 512; /* rows and keys are counted in 32 bits, by tiles, and so are tiles */
+    int64_t tiles = x->a.B * x->a.Hq * ((x->a.Tq + WARPGROUP_ROWS - 1) / WARPGROUP_ROWS);
     return td_tensor_map_fits(&x->Q) && td_tensor_map_fits(&x->K) && td_tensor_map_fits(&x->V) && x->a.B > 0 &&
-           x->a.Hq > 0 && x->a.Tq > 0 && x->a.Tq <= most && x->a.Tk <= most &&
+           x->a.Hq > 0 && x->a.Tq > 0 && x->a.Tq <= most && x->a.Tk <= most && tiles <= INT32_MAX / 2 &&
            td_allowed_keys(x->a.mask, x->a.Tq - 1, x->a.Tq, x->a.Tk) > 0;
 }
 

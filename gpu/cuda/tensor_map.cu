@@ -4,6 +4,7 @@
 
 bool td_tensor_map_fits(const td_tensor *t) {
     if (t->stride[3] != 1 || (uintptr_t)t->data % 16 != 0) return false;
+    if (t->size[2] > 1 && t->stride[2] < t->size[3]) return false; /* rows that overlap */
     for (int k = 0; k < 3; k++) {
         int64_t bytes = t->stride[k] * (int64_t)td_dtype_size(t->dtype);
         if (t->size[k] > INT32_MAX) return false;

@@ -69,7 +69,8 @@ template <int N> static __device__ __forceinline__ void td_bulk_wait(void) {
 }
 
 /* Host. Whether a tensor's rows can be fetched in boxes: elements of a row adjacent, the address and all strides
- * multiples of 16 bytes, no stride of 0 or below where there is more than one element, sizes in 31 bits. */
+ * multiples of 16 bytes, no stride of 0 or below where there is more than one element, rows that do not overlap, sizes
+ * in 31 bits. */
 bool td_tensor_map_fits(const td_tensor *t);
 
 /* Host. The map of rows `first` … `end` − 1 of every head of `t`, in boxes of `rows` rows and `columns` elements.
