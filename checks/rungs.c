@@ -25,7 +25,9 @@ static td_rung_case mixed(int length, int dim, int fixture, uint64_t seed, int n
 }
 
 /* Where the diagonal of a causal mask enters the tiles of a kernel: Tk − Tq one or two keys short of a warp's 32 or a
- * block's 64 or 128, so that a tile holds just one pair that is not allowed; and T one short of a tile. */
+ * block's 64 or 128, so that a tile holds just one pair that is not allowed; and T one short of a tile. Then a last
+ * tile with few keys and no mask; and scales that turn the order of scores, or make all alike, in rows that 16-byte
+ * loads take. */
 static int edges(int n, td_rung_case *out) {
     static const td_attention_problem problems[] = {
         {1, 1, 1, 40, 70, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
@@ -35,9 +37,15 @@ static int edges(int n, td_rung_case *out) {
         {1, 1, 1, 34, 96, 128, 0.0883883476483184, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
         {1, 1, 1, 70, 68, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
         {1, 1, 1, 127, 127, 64, 0.125, TD_MASK_CAUSAL_TOP_LEFT, 0},
+        {1, 1, 1, 100, 100, 64, 0.125, TD_MASK_NONE, 0},
+        {1, 1, 1, 128, 190, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
+        {1, 1, 1, 128, 190, 128, 0.0883883476483184, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
+        {1, 2, 1, 20, 24, 64, -8, TD_MASK_CAUSAL_TOP_LEFT, 0},
+        {1, 2, 1, 20, 24, 64, 0, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
     };
     if (n >= (int)(sizeof problems / sizeof *problems)) return 0;
     *out = (td_rung_case){.problem = problems[n]};
+    out->matrix = problems[n].Tk == 190 && problems[n].d == 128; /* the others' emulation takes long */
     return 1;
 }
 
@@ -90,9 +98,16 @@ static int large(int n, td_rung_case *out) {
         {1, 1, 1, 8192, 64, 64, 0.125, TD_MASK_NONE, 0},
         {1, 1, 1, 64, 8192, 64, 0.125, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
         {1, 1, 1, 8192, 8192, 16, 0.25, TD_MASK_CAUSAL_TOP_LEFT, 0},
+        {1, 2, 1, 450, 2200, 64, 0.125, TD_MASK_NONE, 0}, /* more than 2048 keys, d up to 64 */
+        {1, 1, 1, 450, 2200, 40, 0.158113883008419, TD_MASK_CAUSAL_BOTTOM_RIGHT, 0},
+        {1, 140, 20, 300, 20, 128, 0.0883883476483184, TD_MASK_CAUSAL_TOP_LEFT, 0}, /* several rounds of pairs */
+        {1, 1, 1, 2, 16384, 64, 8, TD_MASK_NONE, 0}, /* what a sum over many tiles gathers, of large scores */
+        {1, 1, 1, 2, 16384, 64, 1, TD_MASK_NONE, 0}, /* and of scores far from 0 */
     };
-    if (n >= (int)(sizeof problems / sizeof *problems)) return 0;
+    const int count = (int)(sizeof problems / sizeof *problems);
+    if (n >= count) return 0;
     *out = (td_rung_case){.problem = problems[n]};
+    if (n == count - 1) out->fixture = TD_FIXTURE_OFFSET;
     return 1;
 }
 
@@ -110,6 +125,7 @@ int td_rung_takes(const td_variant *variant, const td_rung_case *rung_case) {
     double pairs = (double)(a->B * a->Hq) * (double)a->Tq * (double)a->Tk;
     if (!td_op_is_attention(variant->op)) return 0;
     if (rung_case->matrix && !td_rung_on_matrix_units(variant)) return 0;
+    if (a->Tk > 8192) return variant->op == TD_OP_ATTENTION_FORWARD;
     if (pairs <= 1e5) return 1;
     if (variant->dtype != TD_F32) return td_rung_on_matrix_units(variant) && a->Tq > 1 && pairs <= 3e6;
     return variant->op == TD_OP_ATTENTION_FORWARD || pairs <= 1e7;

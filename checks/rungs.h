@@ -7,9 +7,9 @@
 /* FEW: each length with each head dimension, but the long lengths with small ones alone; mask, layout, fixture and
  * grouping of heads drawn, so that most of their pairs are met: what an emulator does in seconds. ALL: every length
  * with every head dimension under every fixture, and every pair of all choices. EDGES: the
- * diagonal of a causal mask at the edges of tiles. TILES: queries and keys a row more or less than the tiles of matrix
- * rungs, whose d is padded. LARGE: more blocks than a grid's y or z can have, more tiles than multiprocessors, and
- * T = 8192. */
+ * diagonal of a causal mask at the edges of tiles, a last tile of few keys, scales of 0 and less. TILES: queries and
+ * keys a row more or less than the tiles of matrix rungs, whose d is padded. LARGE: more blocks than a grid's y or z
+ * can have, more tiles than multiprocessors, and T up to 16,384. */
 typedef enum td_rung_set {
     TD_RUNGS_FEW = 0,
     TD_RUNGS_ALL,
@@ -33,7 +33,7 @@ int td_rung_case_at(td_rung_set set, int n, td_rung_case *out);
 int td_rung_on_matrix_units(const td_variant *variant);
 /* What is worth its time: tiles for the rungs on the matrix units; large cases for these and for float32, of which the
  * other 16-bit twins are the same code; the largest, whose bounds take long, for float32 alone, and for backward
- * without a square of 8192 × 8192. */
+ * without more than 8192 keys or a square of 8192 × 8192. */
 int td_rung_takes(const td_variant *variant, const td_rung_case *rung_case);
 /* The 16-bit twins of a rung are the same code: of FEW they take a third, another each. Is it case n's turn? */
 int td_rung_is_turn(const td_variant *variant, int n);
