@@ -77,7 +77,7 @@ check-gpu-model: all ## the GPT on the GPU, layer by layer and as a whole, again
 sanitize-gpu: all ## every rung of the GPU under compute-sanitizer: memory, races, barriers
 	@sh checks/sanitize_gpu.sh $(BUILD)/tandem $(parameters)
 count-gpu: all ## the emulator's counted sectors beside those that the GPU's counters show (ncu)
-	@sh checks/count_gpu.sh $(BUILD)/tandem
+	@sh checks/count_gpu.sh $(BUILD)/tandem $(parameters)
 # RANKS= starts them; other variables are the task's.
 ranks: all ## what ranks do together, under mpirun: make ranks TASK=comm RANKS=4
 	$(tandem) ranks $(if $(TASK),$(call quote,$(TASK))) $(call passed,$(filter-out TASK,$(given)))
@@ -102,8 +102,8 @@ bench-gpu-ranks: all ## time a step of GPU ranks beside its bound and PyTorch's 
 	@$(if $(RANKS),RANKS=$(call quote,$(RANKS)) )sh checks/peers/gpu_ranks.sh bench $(BUILD)/tandem "$$(cat $(BUILD)/commit)"
 bench-gpu-model: all ## time the GPT's forward and backward on the GPU
 	$(tandem) bench-gpt $(parameters)
-record-gpu: all ## measure on a GPU what lessons 1 to 5 show where there is none
-	$(if $(VERBOSE),,@)sh plots/record_gpu.sh
+record-gpu: all ## measure on a GPU what lessons 1 to 5 show where there is none; the 16-bit rungs beside PyTorch and Triton if they are there
+	$(if $(VERBOSE),,@)sh plots/record_gpu.sh $(parameters)
 
 ##@ Work on Tandem; SAN=1 adds the sanitizers, VERBOSE=1 shows every command
 # Criterion runs tests side by side: OpenMP's waiting threads must sleep, or they spin away the others' cores.

@@ -4,6 +4,11 @@
 # other rungs into wider ones), by the emulator and by the GPU's own counters (through ncu). Fails beyond 5 %.
 set -u
 tandem=$1
+shift
+if [ $# -gt 0 ]; then
+    printf 'count-gpu: %s: no such parameter; it takes none\n' "$1" >&2
+    exit 2
+fi
 shape='B=1 H=2 T=256 D=64'
 loads=l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
 stores=l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum

@@ -7,6 +7,30 @@
 set -u
 tandem=$1
 shift
+refuse() {
+    printf 'sanitize-gpu: %s\n' "$*" >&2
+    exit 2
+}
+variants=$("$tandem" list | awk '$3 == "cuda" { print $2 }')
+chosen=
+case ${1:-} in
+'') ;;
+ONLY=*)
+    chosen=$(printf '%s\n' "$variants" | grep -E -- "${1#ONLY=}" 2>/dev/null)
+    case $? in
+    0) [ "$1" != ONLY= ] || refuse 'ONLY=: must be a regular expression for the names of variants' ;;
+    1) refuse "$1: no variant of a GPU matches; tandem list shows them" ;;
+    *) refuse "$1: is no regular expression (grep -E)" ;;
+    esac
+    ;;
+VARIANT=all) shift ;;
+VARIANT=*)
+    printf '%s\n' "$variants" | grep -qxF -- "${1#VARIANT=}" ||
+        refuse "$1: is no variant of a GPU; tandem list shows them"
+    ;;
+*) refuse "$1: no such parameter; legal are VARIANT, ONLY" ;;
+esac
+[ $# -le 1 ] || refuse "$*: one of VARIANT=, ONLY= at a time, and no other parameter"
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 if [ -z "$sanitizer" ]; then
     echo 'sanitize-gpu: SKIP: compute-sanitizer is missing; the CUDA toolkit brings it' >&2
@@ -58,26 +82,23 @@ sanitize_races() {
     done
 }
 
-variants=$("$tandem" list | awk '$3 == "cuda" { print $2 }')
-case "$*" in
+case ${1:-} in
+VARIANT=*)
+    for tool in memcheck synccheck; do sanitize $tool $tool 300 "$1"; done
+    sanitize_races racecheck "${LIMIT:-300}" "$1"
+    exit $verdict
+    ;;
 ONLY=*)
-    variants=$(printf '%s\n' "$variants" | grep -E -- "${1#ONLY=}") || {
-        echo "sanitize-gpu: $1: no variant of a GPU matches" >&2
-        exit 2
-    }
-    shift
-    for variant in $variants; do
-        for tool in memcheck synccheck; do sanitize $tool "$tool-$variant" 300 VARIANT="$variant" "$@"; done
+    for variant in $chosen; do
+        for tool in memcheck synccheck; do sanitize $tool "$tool-$variant" 300 VARIANT="$variant"; done
     done
     ;;
-*) for tool in memcheck synccheck; do sanitize $tool $tool 300 "$@"; done ;;
-esac
-case "$*" in
-*[Vv][Aa][Rr][Ii][Aa][Nn][Tt]*) sanitize_races racecheck "${LIMIT:-300}" "$@" ;;
 *)
-    for variant in ${variants:-all}; do
-        sanitize_races "racecheck-$variant" "${LIMIT:-300}" VARIANT="$variant" "$@"
-    done
+    chosen=${variants:-all}
+    for tool in memcheck synccheck; do sanitize $tool $tool 300; done
     ;;
 esac
+for variant in $chosen; do
+    sanitize_races "racecheck-$variant" "${LIMIT:-300}" VARIANT="$variant"
+done
 exit $verdict

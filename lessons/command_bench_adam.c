@@ -148,11 +148,9 @@ static td_status bench(const td_arguments *arguments, td_record *record, td_erro
     const char *path = td_argument_text(arguments, "out");
     char replay[512];
     td_status status;
-    if ((status = read_scope(arguments, &s, err)) || (status = td_file_probe(path, err))) return status;
-    if ((status = td_device_for(s.backend, &device, err))) {
-        printf("SKIP: %s\n", err->message);
+    if ((status = read_scope(arguments, &s, err)) || (status = td_device_for(s.backend, &device, err)) ||
+        (status = td_file_probe(path, err)))
         return status;
-    }
     if ((status = bench_all(&s, err)) && status != TD_WRONG) return status;
     td_arguments_replay(arguments, replay, sizeof replay);
     td_record_provenance_of(record, device, replay);

@@ -192,7 +192,6 @@ static td_status run(const td_arguments *arguments, td_error *err) {
     bench b = {.memory = NULL};
     td_status s = read_arguments(arguments, &b, err);
     if (!s) s = td_device_for(TD_CUDA, &b.device, err);
-    if (s == TD_NO_DEVICE) printf("SKIP: %s\n", err->message);
     if (s) return s;
     b.memory = td_memory_over(&b.device->allocator, 0);
     s = b.memory ? measure(&b, err) : td_fail(err, TD_NO_MEMORY, "no memory for the counter");

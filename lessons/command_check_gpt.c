@@ -166,11 +166,8 @@ static td_status check(const td_arguments *arguments, td_error *err) {
     if (!s.few && strcmp(backend, "cuda"))
         return td_fail(err, TD_BAD_PARAM, "BACKEND=%s: must be cuda or emulated",
                        td_shown(backend, shown, sizeof shown));
-    if ((status = td_file_probe(path, err))) return status;
-    if ((status = td_device_for(s.few ? TD_EMULATED : TD_CUDA, &s.device, err))) {
-        printf("SKIP: %s\n", err->message);
+    if ((status = td_device_for(s.few ? TD_EMULATED : TD_CUDA, &s.device, err)) || (status = td_file_probe(path, err)))
         return status;
-    }
     printf("device  %s%s%s\n", s.device->name, s.device->driver[0] ? ", driver " : "", s.device->driver);
     if (!(s.record = td_record_new())) return td_fail(err, TD_NO_MEMORY, "no memory for the record");
     status = check_all(&s, err);

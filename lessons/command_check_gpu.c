@@ -256,11 +256,9 @@ static td_status check(const td_arguments *arguments, td_error *err) {
     const char *path = td_argument_text(arguments, "out");
     char replay[512];
     td_status status;
-    if ((status = read_scope(arguments, &s, err)) || (status = td_file_probe(path, err))) return status;
-    if ((status = td_device_for(s.backend, &device, err))) {
-        printf("SKIP: %s\n", err->message);
+    if ((status = read_scope(arguments, &s, err)) || (status = td_device_for(s.backend, &device, err)) ||
+        (status = td_file_probe(path, err)))
         return status;
-    }
     printf("device  %s%s%s\n", device->name, device->driver[0] ? ", driver " : "", device->driver);
     if (!(s.record = td_record_new())) return td_fail(err, TD_NO_MEMORY, "no memory for the record");
     status = check_all(&s, err);

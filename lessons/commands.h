@@ -17,7 +17,8 @@ enum {
 
 /* The exit status that belongs to the error. */
 int td_exit_status(const td_error *err);
-/* Print "tandem COMMAND: message" on stderr and give that status. */
+/* Print "tandem COMMAND: message" on stderr, with SKIP before the message where a device is missing; give that status.
+ */
 int td_exit_with(const char *command, const td_error *err);
 
 int td_command_bench(int argc, char **argv);

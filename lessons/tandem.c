@@ -66,7 +66,7 @@ int td_exit_status(const td_error *err) {
 }
 
 int td_exit_with(const char *command, const td_error *err) {
-    fprintf(stderr, "tandem %s: %s\n", command, err->message);
+    fprintf(stderr, "tandem %s: %s%s\n", command, err->status == TD_NO_DEVICE ? "SKIP: " : "", err->message);
     return td_exit_status(err);
 }
 

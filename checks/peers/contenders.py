@@ -5,11 +5,10 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 import triton_attention
 from library import DK, DO, DQ, DV, K, LSE, O, Q, V
+from selection import PEERS, SLOW, is_wanted, short, takes_part
 
-BACKENDS = {"sdpa_efficient": SDPBackend.EFFICIENT_ATTENTION, "sdpa_math": SDPBackend.MATH,
-            "sdpa_flash2": SDPBackend.FLASH_ATTENTION, "sdpa_cudnn": SDPBackend.CUDNN_ATTENTION}
-# 16-bit rungs that have no matrix units: hundreds of ms where the others take a few.
-SLOW = ("dense", "online_warp", "online_tiled", "backward_dense", "backward_atomic", "backward_two_pass")
+BACKENDS = dict(zip(PEERS, (SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH, SDPBackend.FLASH_ATTENTION,
+                            SDPBackend.CUDNN_ATTENTION)))
 MOST_WORKSPACE = 40 << 30
 
 
@@ -21,20 +20,10 @@ class Contender:
         self.timed, self.slow, self.ms, self.error, self.failed = True, False, [], {}, ""  # slow: few rounds do
 
 
-def short(name):
-    """The name without what all contenders share: overlapped, cudnn, triton; a backward rung with or without that."""
-    parts = name.split("_")
-    return "_".join(parts[1:-1] if parts[0] == "gpu" else parts[1:] if parts[0] == "sdpa" else parts)
-
-
-def is_wanted(name, only):
-    return not only or short(name) in only or short(name).removeprefix("backward_") in only
-
-
 def of_tandem(tandem, case, problem, sets, only, skip):
     backward, most, found = case.backward, 0, []
     for name in tandem.names(case.op, case.dtype):
-        if not is_wanted(name, only) or (short(name) in SLOW and case.dtype != "f32" and not case.ladder):
+        if not is_wanted(name, only) or not takes_part(name, case):
             continue
         need, why = tandem.need(name, problem)
         if need is None or need > MOST_WORKSPACE:
@@ -56,7 +45,7 @@ def of_torch(case, sets, only):
     """A backend is asked for by name: what PyTorch would choose by itself depends on the shape."""
     found = []
     for name, backend in BACKENDS.items():
-        if not is_wanted(name, only) or (name == "sdpa_math" and case.dtype != "f32"):
+        if not is_wanted(name, only) or not takes_part(name, case):
             continue
 
         def run(i, backend=backend, graphs={}):
@@ -75,7 +64,7 @@ def of_torch(case, sets, only):
 
 
 def of_triton(case, sets, only):
-    if case.dtype == "f32" or not is_wanted("triton", only):
+    if not is_wanted("triton", only) or not takes_part("triton", case):
         return []
     peer = []
 

@@ -4,9 +4,9 @@ import os
 
 import torch
 
+from selection import rungs
+
 DTYPE = {"f32": (1, torch.float32), "bf16": (2, torch.bfloat16), "fp16": (3, torch.float16)}
-MASK = {"none": 0, "causal-top-left": 1}
-OPS = ("attention_forward", "attention_backward")
 Q, K, V, O, LSE, DO, DQ, DK, DV = range(9)
 
 
@@ -34,16 +34,13 @@ class Tandem:
 
     def __init__(self, path):
         self.lib = c.CDLL(os.path.abspath(path))
-        self.lib.td_variant_name.restype = c.c_char_p
         self.lib.td_enqueue.argtypes = [c.c_char_p, c.POINTER(Problem), c.POINTER(Tensor), c.c_void_p, c.c_void_p,
                                         c.POINTER(Error)]
         self.lib.td_workspace_bytes.argtypes = [c.c_char_p, c.POINTER(Problem), c.POINTER(c.c_size_t), c.POINTER(Error)]
         self.room = None
 
     def names(self, op, dtype):
-        op = OPS.index(op)
-        every = [self.lib.td_variant_name(op, i).decode() for i in range(self.lib.td_variant_count(op))]
-        return [n for n in every if n.startswith("gpu_") and n.endswith("_" + dtype)]
+        return rungs(self.lib, op, dtype)
 
     def need(self, name, problem):
         """Bytes of workspace; None and the reason where the variant does not do this problem."""

@@ -17,9 +17,25 @@ import statistics
 import sys
 import time
 import warnings
-from dataclasses import dataclass
 
 sys.dont_write_bytecode = True
+from selection import MASK, OPS, SLOW, check_only, is_wanted, selected
+
+
+def arguments():
+    parse = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parse.add_argument("words", nargs="*", metavar="[LIBRARY] [FOLDER] [NAME=VALUE …]")
+    parse.add_argument("--commit", default="unknown")
+    a = parse.parse_args()
+    paths = [word for word in a.words if "=" not in word]
+    a.library, a.folder = (paths + ["build/libtandem.so", "out"][len(paths):])[:2]
+    a.selection = paths[2:] + [word for word in a.words if "=" in word]
+    return a
+
+
+ASKED = arguments()
+LEFT, LEFT_OPS, ONLY = selected(ASKED.selection)  # refused before anything is loaded, and on any machine
+check_only(ONLY, LEFT, LEFT_OPS, ASKED.library)
 try:
     import torch
     import triton
@@ -30,45 +46,15 @@ if not torch.cuda.is_available():
     print("SKIP bench-gpu-peers: no GPU: not run, and not replaced by a CPU")
     sys.exit(3)
 
-from contenders import SLOW, able, is_wanted, of_tandem, of_torch, of_triton  # need torch
+from contenders import able, of_tandem, of_torch, of_triton  # need torch
 from inputs import sets_of
-from library import DK, DO, DQ, DTYPE, DV, LSE, MASK, O, OPS, Problem, Tandem
+from library import DK, DO, DQ, DV, LSE, O, Problem, Tandem
 from results import provenance, write
 
 SETS, FLUSH_BYTES, ROUNDS, FEW_ROUNDS, WARM, CAP_SECONDS, SLOW_MS = 2, 256 << 20, 16, 4, 2, 2.5, 50.0
 LSE_MOST = 1e-5  # float32's own error, and that of an exponential
 # Whose error ours is held to, and the factor: 16-bit, float32.
-LADDER = "bf16", 128, 4096, "none"
 JUDGE = {True: (("sdpa_cudnn", "sdpa_flash2", "triton"), 1.05), False: (("sdpa_math",), 2.0)}
-
-
-@dataclass
-class Case:
-    dtype: str
-    B: int
-    H: int
-    T: int
-    d: int
-    mask: str
-    fixture: str = "normal"
-    ladder: bool = False  # slow rungs too
-    op: str = ""
-
-    @property
-    def backward(self):
-        return self.op == "attention_backward"
-
-    @property
-    def causal(self):
-        return self.mask != "none"
-
-    @property
-    def cell(self):
-        return f"{self.d}:{self.T}:{self.mask.split('-')[0]}"
-
-    def flops(self):
-        pairs = self.T * (self.T + 1) / 2 if self.causal else self.T * self.T
-        return (2.5 if self.backward else 1.0) * 4 * self.d * self.B * self.H * pairs
 
 
 class Clock:
@@ -170,67 +156,28 @@ def measure(tandem, clock, case, data, only):
     return rows, any(who.failed for who in found if who.ours)
 
 
-def cases():
-    """float32 at the sizes that its rungs were made for; twelve cells of 16384 tokens and H·d = 2048 in bf16, four of
-    them in fp16, the whole ladder at one; and normal inputs beside outliers, for the errors."""
-    masks = list(MASK)
-    found = [Case("f32", 4, 2048 // d, 2048, d, mask) for d in (64, 128) for mask in masks]
-    found += [Case("f32", 1, 2048 // d, 4096, d, "none") for d in (64, 128)]
-    found += [Case("f32", 8, 12, 1024, 64, "causal-top-left")]
-    for dtype, lengths in (("bf16", (1024, 4096, 16384)), ("fp16", (4096,))):
-        found += [Case(dtype, 16384 // T, 2048 // d, T, d, mask, ladder=(dtype, d, T, mask) == LADDER)
-                  for d in (64, 128) for T in lengths for mask in masks]
-        found += [Case(dtype, 2, 8, 2048, 128, "causal-top-left"), Case(dtype, 2, 8, 2048, 128, "none", "outlier")]
-    return found
-
-
-def selected(given):
-    """The cases that the variables leave, each operation of each; and the contenders' names."""
-    legal = {"CELLS": {case.cell for case in cases()}, "DTYPE": set(DTYPE), "OP": {"forward", "backward"}, "ONLY": None}
-    want = {}
-    for argument in given:
-        name, equals, value = argument.partition("=")
-        if name not in legal or not equals:
-            sys.exit(f"{argument}: legal are {', '.join(f'{n}=' for n in legal)}")
-        want[name] = value.replace("causal-top-left", "causal").split(",")
-        for word in want[name]:
-            if legal[name] is not None and word not in legal[name]:
-                sys.exit(f"{name}={word}: legal are {', '.join(sorted(legal[name]))}")
-    ops = [op for op in OPS if op.removeprefix("attention_") in want.get("OP", ("forward", "backward"))]
-    left = [case for case in cases()
-            if case.dtype in want.get("DTYPE", DTYPE) and case.cell in want.get("CELLS", [case.cell])]
-    return left, ops, want.get("ONLY", [])
-
-
 def main():
-    parse = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parse.add_argument("library", nargs="?", default="build/libtandem.so")
-    parse.add_argument("folder", nargs="?", default="out")
-    parse.add_argument("--commit", default="unknown")
-    parse.add_argument("selection", nargs="*", metavar="NAME=VALUE")
-    a = parse.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning)  # why a peer cannot: said once, in its SKIP line
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
-    left, ops, only = selected(a.selection)
     began = time.monotonic()
-    header = provenance(a.commit, " ".join(["make bench-gpu-peers"] + a.selection))
+    header = provenance(ASKED.commit, " ".join(["make bench-gpu-peers"] + ASKED.selection))
     header["peers"] += f", cuDNN {torch.backends.cudnn.version()}, Triton {triton.__version__}"
     print(", ".join(f"{k} {v}" for k, v in header.items()))
     print(f"{', '.join(SLOW)} in 16 bits: at 128:4096:none in bf16 alone; they take longer than all others together")
     rows, failed = {"gpu_peers": [], "gpu_peers_16bit": []}, False
-    tandem, clock = Tandem(a.library), Clock()
-    for case in left:
+    tandem, clock = Tandem(ASKED.library), Clock()
+    for case in LEFT:
         torch.cuda.empty_cache()
         data = sets_of((case.B, case.H, case.T, case.d), case.dtype, case.fixture, case.causal, SETS)
         name = "gpu_peers" if case.dtype == "f32" else "gpu_peers_16bit"
-        for case.op in ops:
-            more, wrong = measure(tandem, clock, case, data, only)
+        for case.op in LEFT_OPS:
+            more, wrong = measure(tandem, clock, case, data, ONLY)
             rows[name] += more
             failed |= wrong
-            write(rows[name], f"{a.folder}/{name}.csv", header)
+            write(rows[name], f"{ASKED.folder}/{name}.csv", header)
         del data
-    print("\n".join(f"{a.folder}/{name}.csv" for name in rows if rows[name]) + f"; {time.monotonic() - began:.0f} s")
+    print("\n".join(f"{ASKED.folder}/{name}.csv" for name in rows if rows[name]) + f"; {time.monotonic() - began:.0f} s")
     return 1 if failed else 0
 
 

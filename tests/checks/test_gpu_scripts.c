@@ -1,4 +1,4 @@
-/* checks/spills.sh and checks/sanitize_gpu.sh say no when they should. */
+/* The scripts that need a GPU say no when they should, and judge their parameters where there is none. */
 #include "../support.h"
 
 static int spills(const char *line, char printed[1000]) {
@@ -81,6 +81,101 @@ Test(gpu_scripts, only_the_rungs_asked_for_are_sanitized) {
     cr_assert(strstr(printed, "memcheck-gpu_b: clean") && strstr(printed, "racecheck-gpu_c: clean"), "%s", printed);
     cr_assert(!strstr(printed, "gpu_a"), "%s", printed);
     cr_assert_eq(with_fakes(fakes, "checks/sanitize_gpu.sh build/tandem ONLY=d", printed), 2, "%s", printed);
+}
+
+/* Refused in one line, with status 2, by a `script` that finds nothing of what it needs. */
+static void refused(const char *script, const char *parameters, const char *said) {
+    char line[300], printed[1000];
+    snprintf(line, sizeof line, "%s %s", script, parameters);
+    cr_expect_eq(with_fakes("printf '#!/bin/sh\\necho op gpu_b cuda\\n' >build/tandem", line, printed), 2, "%s: %s",
+                 parameters, printed);
+    cr_expect(strstr(printed, said), "%s: %s", parameters, printed);
+    const char *newline = strchr(printed, '\n');
+    cr_expect(newline && !strncmp(newline, "\n.:\nbuild\nsaid\n", 15), "one line, no file: %s", printed);
+}
+
+Test(gpu_scripts, parameters_are_judged_before_what_is_missing) {
+    static const char sanitize[] = "checks/sanitize_gpu.sh build/tandem";
+    refused(sanitize, "FOO=1", "FOO=1: no such parameter; legal are VARIANT, ONLY");
+    refused(sanitize, "VARIANT=nosuch", "VARIANT=nosuch: is no variant of a GPU");
+    refused(sanitize, "VARIANT=gpu_", "VARIANT=gpu_: is no variant of a GPU");
+    refused(sanitize, "'ONLY=['", "ONLY=[: is no regular expression");
+    refused(sanitize, "ONLY=", "ONLY=: must be a regular expression");
+    refused(sanitize, "ONLY=nosuch", "ONLY=nosuch: no variant of a GPU matches");
+    refused(sanitize, "VARIANT=gpu_b ONLY=b", "at a time");
+    refused("checks/count_gpu.sh build/tandem", "FOO=1", "count-gpu: FOO=1: no such parameter");
+    refused("plots/record_gpu.sh", "FOO=1", "record-gpu: FOO=1: no such parameter");
+}
+
+/* checks/peers/sdpa.py where python3 has no torch, with a library that is in any build. */
+static int compared(const char *parameters, char printed[1000]) {
+    char script[500];
+    snprintf(script, sizeof script, "checks/peers/sdpa.py libfake.so out %s", parameters);
+    char command[1500];
+    snprintf(
+        command, sizeof command,
+        "here=$PWD d=$(mktemp -d) && cd $d && echo 'raise ImportError(\"no torch\")' >torch.py && echo 'const char "
+        "*td_variant_name(int op, int i) { return op ? \"gpu_backward_mma_bf16\" : i ? \"gpu_dense_bf16\" : "
+        "\"gpu_mma_bf16\"; } int td_variant_count(int op) { return op ? 1 : 2; }' >f.c && cc -shared -fPIC -o "
+        "libfake.so f.c && PYTHONPATH=$d python3 \"$here\"/%s >said 2>&1; s=$?; head -c 900 said; ls | grep out; "
+        "cd / && rm -r $d; exit $s",
+        script);
+    return support_shell(command, printed, 1000);
+}
+
+Test(gpu_scripts, peers_are_chosen_by_names_that_are_there) {
+    static const struct {
+        const char *parameters, *said;
+    } bad[] = {{"FOO=1", "FOO=1: no such parameter; legal are CELLS, DTYPE, OP, ONLY\n"},
+               {"CELLS=1:2:3", "CELLS=1:2:3: legal are 64:2048:none, "},
+               {"CELLS=", "CELLS=: legal are "},
+               {"DTYPE=f8", "DTYPE=f8: legal are f32, bf16, fp16\n"},
+               {"OP=gemm", "OP=gemm: legal are forward, backward\n"},
+               {"CELLS=64:1024:none DTYPE=fp16",
+                "CELLS=64:1024:none: not measured in DTYPE=fp16; legal are 64:4096:none, 64:4096:causal, "},
+               {"ONLY=", "ONLY=: no contender in what is left to measure; legal are "},
+               {"'ONLY=['", "ONLY=[: no contender"},
+               {"ONLY=mma,nosuch", "ONLY=nosuch: no contender"},
+               {"ONLY=mma DTYPE=f32", "ONLY=mma: no contender"},
+               {"ONLY=triton DTYPE=f32", "ONLY=triton: no contender"},
+               {"ONLY=dense CELLS=64:4096:none DTYPE=bf16",
+                "ONLY=dense: no contender in what is left to measure; legal are mma, backward_mma, efficient, flash2, "
+                "cudnn, triton\n"}};
+    static const char *const good[] = {"",           "ONLY=mma,cudnn",           "ONLY=backward_mma OP=backward",
+                                       "ONLY=dense", "ONLY=math DTYPE=f32,bf16", "CELLS=128:4096:causal-top-left"};
+    char printed[1000];
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        cr_expect_eq(compared(bad[i].parameters, printed), 2, "%s: %s", bad[i].parameters, printed);
+        cr_expect(strstr(printed, bad[i].said), "%s: %s", bad[i].parameters, printed);
+        const char *newline = strchr(printed, '\n');
+        cr_expect(newline && !newline[1], "one line: %s", printed);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        cr_expect_eq(compared(good[i], printed), 3, "%s: %s", good[i], printed);
+        cr_expect(strstr(printed, "SKIP bench-gpu-peers: no torch"), "%s: %s", good[i], printed);
+    }
+}
+
+/* Lessons leave a CSV each, and python3 ends with `status`. */
+static int recorded_beside_peers(int status, char printed[1000]) {
+    char fakes[600];
+    snprintf(fakes, sizeof fakes,
+             "mkdir -p out/record_gpu/lesson-1 && touch out/record_gpu/lesson-1/gpu_steps.csv && touch "
+             "out/record_gpu/gpu_resources.csv build/commit && printf '#!/bin/sh\\n' >build/tandem && printf "
+             "'#!/bin/sh\\necho asked $*; touch out/record_gpu/gpu_peers_16bit.csv; exit %d\\n' >python3",
+             status);
+    return with_fakes(fakes, "plots/record_gpu.sh", printed);
+}
+
+Test(gpu_scripts, rungs_beside_their_peers_are_recorded_where_python_has_those) {
+    static const char kept[] = "plots/recorded:\ngpu_peers_16bit.csv\n", without[] = "plots/recorded:\ngpu_resources";
+    char printed[1000];
+    cr_expect_eq(recorded_beside_peers(0, printed), 0, "%s", printed);
+    cr_expect(strstr(printed, "sdpa.py") && strstr(printed, kept), "%s", printed);
+    cr_expect_eq(recorded_beside_peers(3, printed), 0, "%s", printed);
+    cr_expect(strstr(printed, "SKIP gpu_peers_16bit.csv") && strstr(printed, without), "%s", printed);
+    cr_expect_eq(recorded_beside_peers(1, printed), 1, "%s", printed);
+    cr_expect(strstr(printed, "FAIL: bench-gpu-peers") && strstr(printed, without), "%s", printed);
 }
 
 Test(gpu_scripts, nothing_is_recorded_without_a_gpu) {
