@@ -177,7 +177,8 @@ def main():
             failed |= wrong
             write(rows[name], f"{ASKED.folder}/{name}.csv", header)
         del data
-    print("\n".join(f"{ASKED.folder}/{name}.csv" for name in rows if rows[name]) + f"; {time.monotonic() - began:.0f} s")
+    print("\n".join(f"{ASKED.folder}/{name}.csv" for name in rows if rows[name])
+          + f"; {time.monotonic() - began:.0f} s")
     return 1 if failed else 0
 
 

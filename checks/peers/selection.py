@@ -108,7 +108,8 @@ def selected(given):
         if cell not in there:
             refuse("CELLS=", cell, f"not measured in DTYPE={','.join(want['DTYPE'])}; legal are {', '.join(there)}")
     left = [case for case in of_dtype if case.cell in want.get("CELLS", there)]
-    return left, [op for op in OPS if op.removeprefix("attention_") in want.get("OP", legal["OP"])], want.get("ONLY", [])
+    ops = [op for op in OPS if op.removeprefix("attention_") in want.get("OP", legal["OP"])]
+    return left, ops, want.get("ONLY", [])
 
 
 def check_only(only, left, ops, library):
