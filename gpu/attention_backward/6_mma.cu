@@ -4,8 +4,8 @@
  * A block owns 128 keys. dS of its warps meets in shared memory, since dQ sums over keys. Hidden behind the products
  * are
  * - copies: the next tile of Q and dO is on its way while this one is used (two stages);
- * - barriers: dQ of a tile is computed after the next tile's barrier, from the other of two places for dS, so that
- *   between two barriers a warp has much to do, in its own time;
+ * - barriers, one a tile for d ≤ 64 and two for d = 128: dQ of a tile is computed after the next tile's barrier, from
+ *   the other of two places for dS, so that between two barriers a warp has much to do, in its own time;
  * - the way to memory: additions of four floats, 512 bytes together.
  *
  * Rung 5 loads a fragment of B for one instruction: 256 bytes, two cycles of shared memory, for what the tensor cores
@@ -14,7 +14,7 @@
  * keeps dK, and P passes from the one to the other through shared memory, unrounded.
  *
  * Gain expected: 1.4 for the products, and once more what was not hidden: 2 or more. Registers 255, no more than a
- * thread may have; shared memory 97 KiB for d ≤ 64, two blocks of 128 threads on a multiprocessor; 194 KiB for d = 128,
+ * thread may have; shared memory 97 KiB for d ≤ 64, two blocks of 128 threads on a multiprocessor; 193 KiB for d = 128,
  * one of 256; two stages.
  * Measured (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048), TFLOP/s at T 1024, 4096, 16384: d 64 289, 328, 337,
  * causal 220, 311, 329; d 128 292, 341, 355, causal 220, 321, 350; rung 5 64, 79, 84 and 120, 151, 161, not causal.
@@ -245,9 +245,8 @@ static td_status run(const td_problem *problem, const td_tensor *t, float *works
     return a->d <= 64 ? launch<T, 64>(w, sums, stream, err) : launch<T, 128>(w, sums, stream, err);
 }
 
-TD_BACKWARD_MATRIX_VARIANTS(backward_mma,
-                            "rung 2 on the tensor cores: five products, one barrier a tile, dQ by atomic additions",
-                            TD_LIMIT_BITS_VARY
-                            "; " TD_LIMIT_MASKS_BY_PRODUCT
-                            "; d above 128 or rows not in 16-byte pieces: runs backward_mma_two_pass",
-                            TD_MEM_WORKSPACE, td_mma_support, workspace_bytes);
+TD_BACKWARD_MATRIX_VARIANTS(
+    backward_mma, "rung 2 on the tensor cores: five products, one or two barriers a tile, dQ by atomic additions",
+    TD_LIMIT_BITS_VARY "; " TD_LIMIT_MASKS_BY_PRODUCT
+                       "; d above 128 or rows not in 16-byte pieces: runs backward_mma_two_pass",
+    TD_MEM_WORKSPACE, td_mma_support, workspace_bytes);

@@ -15,15 +15,17 @@
  * Gain expected: from mma.sync, which reaches not much over half of the matrix units' rate, and from warps that need
  * not wait for loads: twice rung 6.
  *
- * Shared memory: 193 KiB at both d. Stages: 2 of Q, dO and dS. No spills.
+ * Shared memory: 195 KiB at d = 64, 194 at d = 128, of which 1 KiB to align the rest. Stages: 2 of Q, dO and dS. No
+ * spills.
  *
- * Measured (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048), TFLOP/s, full and causal, at T 1024, 4096, 16384: d 64:
- * 406, 290; 519, 465; 525 to 557, 549. d 128: 465, 344; 614, 561; 602 to 657, 655. cuDNN: 331, 206; 417, 345; 443, 422
- * and 380, 257; 528, 401; 526, 539. fp16 the same. The passes before and after move 0.47 GB, at the rate of a copy a
- * seventh of the time at T = 1024.
+ * Measured (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048; T 1024 / 4096 / 16384), TFLOP/s: d 64 full 406 / 519 /
+ * 525 to 557, causal 290 / 465 / 549; d 128 full 465 / 614 / 602 to 657, causal 344 / 561 / 655. cuDNN: d 64 full 331 /
+ * 417 / 443, causal 206 / 345 / 422; d 128 full 380 / 528 / 526, causal 257 / 401 / 539. fp16 the same. The passes
+ * before and after move 0.47 GB, at the rate of a copy a seventh of the time at T = 1024.
  *
- * Bound by the time from one step of a tile to the next: at d = 64, T 4096 the matrix units are busy for 55 % of it, an
- * instruction is issued in 26 % of cycles, shared memory moves 65 % of what it can (ncu).
+ * What bounds it: no unit, but the latency from one step of a tile to the next. At d = 64, T 4096 the matrix units are
+ * busy in 55 % of the cycles, an instruction is issued in 26 %, shared memory moves 65 % of what it can, DRAM 7 % (ncu,
+ * of rung 8, which computes a tile with the same code).
  *
  * Tried, d 128 and 64 at T 4096, full, against 580 and 506 of the order below with 240 and 24 registers:
  * - dK before dQ, so that the wait for the other warpgroup's dS is hidden: 555 and 483: dQ's sums leave later.
@@ -31,10 +33,10 @@
  *   other warpgroup fills the gap already.
  * - dV before dS, d 128: 584; at d 64 the registers do not suffice (wgmma are then serialized).
  * - no addition of dQ at all (wrong, to see its cost): 605 and 497; at T 16384 649 and 527.
+ * - blocks of a head that start at different tiles, so that additions do not meet: 587 and 509, in a run where the
+ *   order below gave 584 and 503. Nor does it matter whether tiles are visited from the first or from the last; rung 8
+ *   wants the last.
  * Against 598 and 519, with 232 and 40 registers:
- * - blocks of a head that start at different tiles, against additions that meet: 587 of 584, 509 of
- *   503. Nor does it matter
- *   whether tiles are visited from the first or from the last; rung 8 wants the last.
  * - dQ one tile late, so that the warpgroups need not meet: 598 and 534; at T 1024 436 (of 464) and 412 (of 408).
  *   The same, with the second warpgroup half a tile behind: 589 and 532; d 64 at T 16384 576. Not worth a second plan.
  * - 80 queries to a tile at d 128, dQᵀ = Kᵀ dSᵀ: 598; at T 1024 463, causal 329 (of 343). Fewer bytes, but

@@ -6,11 +6,17 @@
  * pass a tile on, and then run at full speed. The wait is the adding warp's: who computes goes on until the next sums
  * are ready. By a causal mask too all start at the last queries, and none waits for one that starts at the first.
  *
- * The alternative, rung 5's plan with wgmma, computes seven products where this computes five.
- * Measured (as rung 7), TFLOP/s, full and causal, at T 1024, 4096, 16384: d 64: 409, 283; 515, 441; 496 to 545, 530.
- * d 128: 480, 340; 587, 522; 587 to 600, 584. Rung 7: 406, 290; 519, 465; 525 to 557, 549 and 465, 344; 614, 561; 602
- * to 657, 655. Lost is the time in which blocks that start together fall behind one another, some 3 µs each; gained,
- * that nobody writes zeros before, which shows at T = 1024.
+ * Gain expected: rung 5 repeats its bits too, but for seven products, and with wgmma they would still be seven; here
+ * they are five. So rung 7's rate, less what the order costs in waiting.
+ *
+ * Registers, shared memory and stages are rung 7's: 232 for those who compute, 40 for those who move; 195 KiB at d =
+ * 64, 194 at d = 128; 2 of Q, dO and dS.
+ *
+ * Measured (as rung 7; T 1024 / 4096 / 16384), TFLOP/s: d 64 full 409 / 515 / 496 to 545, causal 283 / 441 / 530; d 128
+ * full 480 / 587 / 587 to 600, causal 340 / 522 / 584. Rung 7: 406 / 519 / 525 to 557, 290 / 465 / 549; 465 / 614 / 602
+ * to 657, 344 / 561 / 655. What bounds it is what bounds rung 7, and the order: lost is the time in which blocks that
+ * start together fall behind one another, some 3 µs each; gained, that nobody writes zeros before, which shows at T =
+ * 1024.
  *
  * Tried, d 64 and 128 at T 4096, full and causal:
  * - blocks that start at different tiles, spread evenly, and go round (with a causal mask, that all start at the first

@@ -1,10 +1,11 @@
 /* Rung 10: Hopper's matrix instructions, and tiles that one thread fetches.
  *
  * The idea: mma.sync's operands are registers. Each of rung 9's warps loads all of K and V into its own by ldmatrix,
- * for 16 rows of S. wgmma multiplies 64 × N × 16 for four warps at once and reads K and V from shared memory itself: a
- * quarter of the traffic, no instruction and no register for it. P alone is in registers, where softmax left it. And a
- * tile no longer comes by 16-byte copies of all threads, each with an address to compute: one thread asks the tensor
- * memory accelerator for a box of 64 columns, which arrives swizzled (wgmma_rows.h).
+ * for 32 rows of S (16 at d 256). wgmma multiplies 64 × N × 16 for four warps at once and reads K and V from shared
+ * memory itself, once for 64 rows: half of the traffic (a quarter at d 256), no instruction and no register for it. P
+ * alone is in registers, where softmax left it. And a tile no longer comes by 16-byte copies of all threads, each with
+ * an address to compute: one thread asks the tensor memory accelerator for a box of 64 columns, which arrives swizzled
+ * (wgmma_rows.h).
  *
  * A block is one warpgroup with 64 queries, a tile of K and one of V. The next K is asked for when S is there, and
  * flies during softmax and P V; the next V when O is, and flies during Q Kᵀ and softmax. Within a block nothing else
@@ -16,12 +17,13 @@
  *   128    96           3        163          65 KiB
  *   256    64           2        202          97 KiB
  *
- * Measured (H200, 2026-11-30; B·T 16384, H·d 2048, no mask, T 1024 / 4096 / 16384): 450 / 510 / 525 TFLOP/s at d 64,
- * 476 / 588 / 612 at d 128; T 4096 at d 256: 620. Warpgroups that share a block's tiles wait for each other at two
- * barriers a tile and then all do their softmax at once: at d 128, T 4096, blocks of 128 rows gave 563 (two blocks, 64
- * keys) and 453 (one, 128 keys), of 192 rows 463. What bounds it (Nsight Compute, d 128, T 4096): the matrix units work
- * 66 % of the time and an instruction issues in 40 % of the cycles, so it is waiting; and every 64 queries fetch all of
- * K and V, which keeps the L2 cache busy for 77 % of what it can.
+ * Measured (H200, 2026-11-30; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 450 / 510 / 525, causal
+ * 336 / 454 / 499; d 128 476 / 588 / 612, causal 391 / 532 / 591; d 256, T 4096, 620, causal 523. Warpgroups that share
+ * a block's tiles wait for each other at two barriers a tile and then all do their softmax at once: at d 128, T 4096,
+ * no mask, blocks of 128 rows gave 563 (two blocks, 64 keys) and 453 (one, 128 keys), of 192 rows 463 (one, 128 keys).
+ * What bounds it (Nsight Compute, d 128, T 4096): the matrix units work 66 % of the time and an instruction issues in
+ * 40 % of the cycles, so it is waiting; and every 64 queries fetch all of K and V, which takes the L2 cache to 77 % of
+ * its throughput (of its sectors 54 % are busy).
  *
  * Rounding points      Q, K, V   q·k, m, l, a   P        O, LSE
  *   wgmma_bf16         bf16      float          bf16     float, then their tensor's dtype

@@ -12,14 +12,16 @@
  *   128   192       128           3           128   32   160                          177 KiB
  *   256   128        64           2           168   24   240                          193 KiB
  *
- * Measured (H200, 2026-11-30, in one run with rung 10's; B·T 16384, H·d 2048, no mask, T 1024 / 4096 / 16384): 400 /
- * 506 / 483 TFLOP/s at d 64, 438 / 647 / 613 at d 128 (604 to 670 from run to run); T 4096 at d 256: 659. It gains
- * where a block's work is long: its first tiles and its last rows have nothing to overlap with, T 1024 is five and a
- * third tiles of 192 rows, and at d 64 four consumers have no registers for 128 keys. Other shapes, at T 4096: d 128,
- * 128 rows and 128 keys 588, 192 rows and 64 keys 537, 96 keys 599; d 64, 192 rows and 128 keys 468, two blocks of 128
- * rows 454. What bounds it (Nsight Compute, d 128, T 4096): the matrix units work 71 % of the time (rung 10: 66 %), the
- * exponentials' unit 37 %; of the L2 cache's sectors 25 % are busy (54 %). A warpgroup still waits for its own softmax
- * before it multiplies again.
+ * Measured (H200, 2026-11-30, in one run with rung 10's; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64
+ * 400 / 506 / 483, causal 268 / 419 / 458; d 128 438 / 647 / 613 (at T 4096 604 to 670 from run to run), causal 309 /
+ * 529 / 646; d 256, T 4096, 659, causal 557.
+ *
+ * It gains where a block's work is long: its first tiles and its last rows have nothing to overlap with, T 1024 is five
+ * and a third tiles of 192 rows, and at d 64 four consumers have no registers for 128 keys. Other shapes, at T 4096: d
+ * 128, 128 rows and 128 keys 588, 192 rows and 64 keys 537, 96 keys 599; d 64, 192 rows and 128 keys 468, two blocks of
+ * 128 rows 454. What bounds it (Nsight Compute, d 128, T 4096): the matrix units work 71 % of the time (rung 10: 66 %),
+ * the exponentials' unit 37 %; of the L2 cache's sectors 25 % are busy (rung 10: 54 %). A warpgroup still waits for its
+ * own softmax before it multiplies again.
  *
  * Rounding points         Q, K, V   q·k, m, l, a   P        O, LSE
  *   specialised_bf16      bf16      float          bf16     float, then their tensor's dtype

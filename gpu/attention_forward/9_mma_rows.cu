@@ -3,10 +3,11 @@
  * The idea: in rungs 6 to 8 two warps share each row, and so they meet three times a tile: with their tiles, for the
  * maximum, for P. Here the warps lie over the rows only. A row's maximum and sum are found by four lanes, with
  * shuffles, and P stays where it is: what the product leaves in a lane is what the next product takes from it. One
- * barrier a tile remains, for K and V. K and V are read by each warp whole, twice what rung 8 reads; with 32 rows a
- * warp (16 at d 256) a fragment of them still serves four instructions. What is no product is made less: the scale
- * goes into the exponent's multiply-add, and the maximum is then one of unscaled scores. Under a causal mask the blocks
- * with most keys start first.
+ * barrier a tile remains, for K and V. The price: each warp reads K and V whole, where rung 8's read half, and has
+ * fewer rows for them. One ldmatrix of K or V serves four instructions with 32 rows a warp and two with 16 (d 256);
+ * rung 8's serve 8, 6 and 4 at d 64, 128, 256. What is no product is made less: the scale goes into the exponent's
+ * multiply-add, and the maximum is then one of unscaled scores. Under a causal mask the blocks with most keys start
+ * first.
  *
  * Tensors whose rows 16-byte copies cannot take, and a scale of 0 or less, for which the largest score is not the one
  * of the largest q·k, go to rung 6.
@@ -16,11 +17,12 @@
  * 341 and 326, 350 and 352; at d 128 336 and 270, 377 and 360, 392 and 393. PyTorch's FlashAttention-2 that day: 266
  * and 183, 290 and 263, 304 and 289; 292 and 205, 327 and 286, 342 and 313. Other tiles, T 4096, no mask: at d 64 128 ×
  * 64 323, 64 × 64 243; at d 128 128 × 32 338, 64 × 64 276, eight warps of 16 rows 277. The loop over d in the first
- * product unrolled by 1, 2, 4 instead of whole: 339, 328, 334 at d 128. Without longest first 318 instead of 351 at d
- * 128, T 4096, causal. O multiplied also by ones: 365 instead of 379 at d 128; not asking at d 64: 343 instead of 317.
+ * product unrolled by 1, 2, 4 instead of whole: 339, 328, 334 at d 128. Pairs from earlier runs, each pair of one run:
+ * without longest first 318 instead of 351 at d 128, T 4096, causal; O multiplied also by ones 365 instead of 379 at d
+ * 128; not asking at d 64 343 instead of 317.
  * What bounds it: latency. The matrix units are busy in 59 % of the cycles, shared memory in 51 %, and a scheduler
  * issues in 38 % (Nsight Compute, d 128): it has two warps, each of which mostly waits for its own last instruction,
- * and 255 registers leave no room for a third. Busy all the time they would give some 620 TFLOP/s, which is all that
+ * and 255 registers leave no room for a third. Busy all the time they would give some 640 TFLOP/s, which is all that
  * mma.sync gets out of them; the next rungs' wgmma gets more.
  *
  * Rounding points           Q, K, V   q·k, m, l, a   P          O, LSE

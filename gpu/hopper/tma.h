@@ -7,11 +7,6 @@
 #include "barrier.h"
 #include <cuda.h>
 
-/* Ask early for the map itself, which is read through a cache of its own. */
-static __device__ __forceinline__ void td_tma_prefetch(const CUtensorMap *map) {
-    asm volatile("prefetch.tensormap [%0];" ::"l"((uint64_t)map) : "memory");
-}
-
 /* The box that begins at element (b, h, i, c) to shared memory, aligned to 1024 bytes where the map swizzles. */
 static __device__ __forceinline__ void td_tma_load(void *shared, const CUtensorMap *map, uint64_t *barrier, int b,
                                                    int h, int i, int c) {
@@ -21,20 +16,13 @@ static __device__ __forceinline__ void td_tma_load(void *shared, const CUtensorM
                  : "memory");
 }
 
-/* A box from shared memory to the tensor; and the same that adds to it. Both belong to the thread's bulk group. */
+/* A box from shared memory to the tensor. It belongs to the thread's bulk group. */
 static __device__ __forceinline__ void td_tma_store(const CUtensorMap *map, const void *shared, int b, int h, int i,
                                                     int c) {
     asm volatile(
         "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"((uint64_t)map),
         "r"(td_shared_address(shared)), "r"(c), "r"(i), "r"(h), "r"(b)
         : "memory");
-}
-static __device__ __forceinline__ void td_tma_add(const CUtensorMap *map, const void *shared, int b, int h, int i,
-                                                  int c) {
-    asm volatile("cp.reduce.async.bulk.tensor.4d.global.shared::cta.add.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(
-                     (uint64_t)map),
-                 "r"(td_shared_address(shared)), "r"(c), "r"(i), "r"(h), "r"(b)
-                 : "memory");
 }
 
 /* `bytes` that stand together to shared memory; 16 divides both addresses and the size. */
