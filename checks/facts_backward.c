@@ -91,5 +91,7 @@ const td_fact td_facts_backward[] = {
      {"0*4", "0*4", "1*2+1 nan*2", "1*4"},
      {"0*2 nan*2", "nan*4", "2.0833333333333335 1.0833333333333333 0.5833333333333333 0.25"}},
     {"A13 all scores -inf", 2, 3, FULL, 1, 2, {"1*2", "-inf*3", "1*3+1", "1*2"}, {"nan*2", "nan*3", "nan*3"}},
+    /* a tile is filled up with rows that do not exist, whose zeros times −∞ must not reach dK and dV */
+    {"A13 one score -inf", 3, 2, FULL, 1, 1, {"1*3", "0 -inf", "1 3", "1*3"}, {"", "0*2", "3 0"}},
     {NULL, 0, 0, FULL, 0, 0, {NULL}, {NULL}},
 };
