@@ -1,6 +1,7 @@
 /* A check with the emulator counting, and the log of launches on; and the counts held against formulas. */
 #include "counted.h"
 #include "../gpu/launches.h"
+#include "lesson.h"
 #include <string.h>
 
 td_status td_counted_check(const td_variant *variant, const td_problem *problem, uint64_t seed, td_check_result *result,
@@ -35,6 +36,27 @@ int td_counted_is_rung(const td_variant *variant, const char *rung) {
     size_t length = strlen(rung);
     return !strncmp(name, rung, length) && name[length] == '_' &&
            !strcmp(name + length + 1, td_dtype_name(variant->dtype));
+}
+
+/* Rungs that others leave a problem to, each with a kernel that is its alone. */
+const char *td_counted_lower_rung(const td_variant *variant) {
+    static const char *const lower[][2] = {{"mma<", "mma"},
+                                           {"two_pass_keys<", "backward_two_pass"},
+                                           {"two_pass_queries<", "backward_two_pass"},
+                                           {"mma_keys<", "backward_mma_two_pass"},
+                                           {"mma_queries<", "backward_mma_two_pass"}};
+    for (int i = 0; i < td_launch_notes(); i++)
+        for (size_t k = 0; k < sizeof lower / sizeof *lower; k++)
+            if (!strncmp(td_launch_note_at(i)->kernel, lower[k][0], strlen(lower[k][0])) &&
+                !td_counted_is_rung(variant, lower[k][1]))
+                return lower[k][1];
+    return NULL;
+}
+
+int td_counted_leaves_out(const td_variant *variant) {
+    const char *lower = td_counted_lower_rung(variant);
+    if (lower) td_lesson_say("%s runs %s here: no row of its own.", variant->name, lower);
+    return lower != NULL;
 }
 
 void td_counted_formulas(const td_kernel_bytes *table, const td_variant *variant, const td_attention_problem *a,

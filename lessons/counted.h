@@ -9,6 +9,10 @@
 /* One check of an emulated rung, and what it did. td_launch_note_at(0) is then the note of its first kernel. */
 td_status td_counted_check(const td_variant *variant, const td_problem *problem, uint64_t seed, td_check_result *result,
                            td_emulated_counts *counts, td_error *err);
+/* The lower rung to which this one left the problem of the last such check, by the kernels that ran; NULL = none. */
+const char *td_counted_lower_rung(const td_variant *variant);
+/* If there is one, says so, and that the next table has no row of this rung; returns whether. */
+int td_counted_leaves_out(const td_variant *variant);
 /* The counts as cells of the current row. */
 void td_counted_cells(td_record *record, const td_emulated_counts *counts);
 

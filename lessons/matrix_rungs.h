@@ -15,7 +15,8 @@ typedef struct td_matrix_rungs {
     int *failed;
 } td_matrix_rungs;
 
-/* One row a rung that the emulator runs, in bf16: checked and counted. */
+/* One row a rung that the emulator runs, in bf16: checked and counted. Of one that leaves the problem to a lower rung,
+ * a sentence. */
 td_status td_matrix_show_counts(td_matrix_rungs *rungs, td_error *err);
 /* One row a rung: timed on a GPU, or as recorded. */
 td_status td_matrix_show_times(td_matrix_rungs *rungs, td_error *err);

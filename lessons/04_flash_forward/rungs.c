@@ -1,4 +1,5 @@
 /* Every rung of the ladder against the demands: the very source that a GPU runs, under the emulator. */
+#include "../../gpu/launches.h"
 #include "lesson_4.h"
 #include <string.h>
 
@@ -30,12 +31,17 @@ static td_status row(td_lesson_4 *lesson, const td_variant *variant, td_record *
         td_check_options options = td_check_defaults(variant);
         options.seed = lesson->seed, options.layout = demands[i].layout;
         td_check_result result;
+        td_launch_log(1);
         td_status status = td_check(variant, &problem, &options, NULL, &result, err);
+        td_launch_log(0);
         if (status) return status;
+        const char *lower = td_counted_lower_rung(variant);
+        char passed[TD_RECORD_TEXT];
+        snprintf(passed, sizeof passed, "%s%s", lower ? "by " : "pass", lower ? lower : "");
         td_record_text(record, demands[i].name,
                        result.verdict == TD_FAIL   ? "FAIL"
                        : result.verdict == TD_SKIP ? "skip"
-                                                   : "pass");
+                                                   : passed);
         if (result.verdict == TD_SKIP) td_record_text(record, "reason", result.reason);
         lesson->failed += result.verdict == TD_FAIL;
     }

@@ -75,3 +75,30 @@ Test(lesson_4, refuses_what_no_rung_takes) {
     cr_expect_eq(r.status, 2);
     support_folder_remove(folder);
 }
+
+/* Rows of d = 1 begin at no multiple of 16 bytes: two of the matrix rungs leave them to mma, and the tables say so. */
+Test(lesson_4, says_which_rungs_leave_the_shape_to_another) {
+    char folder[64], out[96];
+    support_folder(folder);
+    snprintf(out, sizeof out, "OUT=%s", folder);
+    support_result r;
+    support_tandem(NULL, &r, "lesson", "4", "T=1", "D=1", "DTYPE=bf16", "SEEDS=1", "MEMORY=1", out);
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    says(&r, "emu_mma_async_bf16 runs mma here: no row of its own.");
+    says(&r, "emu_mma_rows_bf16 runs mma here");
+    says(&r, "by mma"); /* d = 46, among the demands */
+    static const char *const files[] = {"lesson-4/matrix_counts.csv", "lesson-4/ladder_counts.csv"};
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        td_record *record;
+        int own = 0;
+        cr_assert_eq(td_record_read_csv(&record, support_path(folder, files[k]), NULL), TD_OK);
+        for (int i = 0; i < td_record_rows(record); i++) {
+            const char *variant = td_record_get_text(record, i, "variant");
+            own += !strcmp(variant, "emu_mma_bf16") || !strcmp(variant, "emu_mma_swizzled_bf16");
+            cr_expect(strcmp(variant, "emu_mma_async_bf16") && strcmp(variant, "emu_mma_rows_bf16"), "%s", files[k]);
+        }
+        cr_expect_eq(own, 2, "%s", files[k]);
+        td_record_delete(record);
+    }
+    support_folder_remove(folder);
+}

@@ -86,3 +86,21 @@ Test(lesson_5, refuses_what_no_rung_takes) {
     cr_expect_eq(r.status, 2);
     support_folder_remove(folder);
 }
+
+/* Beyond d = 128 the rungs with registers run rung 3, and backward_mma the two passes of the rung before it. */
+Test(lesson_5, says_which_rungs_leave_the_shape_to_another) {
+    char folder[64], out[96];
+    support_folder(folder);
+    snprintf(out, sizeof out, "OUT=%s", folder);
+    support_result r;
+    support_tandem(NULL, &r, "lesson", "5", "T=2", "D=136", "CPU_T=8", "RUNS=2", "MEMORY=1", "STEPS=1", out);
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    says(&r, "emu_backward_registers_f32 runs backward_two_pass here");
+    says(&r, "emu_backward_registers_two_pass_f32 runs backward_two_pass here");
+    says(&r, "emu_backward_mma_bf16 runs backward_mma_two_pass here: no row of its own.");
+    td_record *counts = table(folder, "lesson-5/matrix_counts.csv");
+    cr_assert_eq(td_record_rows(counts), 1);
+    cr_expect_str_eq(td_record_get_text(counts, 0, "variant"), "emu_backward_mma_two_pass_bf16");
+    td_record_delete(counts);
+    support_folder_remove(folder);
+}
