@@ -114,8 +114,8 @@ static size_t workspace_bytes(const td_problem *problem) {
     return own > other ? own : other;
 }
 
-TD_BACKWARD_MATRIX_VARIANTS(backward_wgmma,
-                            "wgmma and TMA: P and dS from registers, dQ added by bulk copies from shared memory",
-                            "d above 128, or rows not of whole aligned vectors: runs backward_mma; " TD_LIMIT_BITS_VARY
-                            "; " TD_LIMIT_MASKS_BY_PRODUCT,
-                            TD_MEM_WORKSPACE, td_mma_support, workspace_bytes);
+TD_BACKWARD_MATRIX_VARIANTS(
+    backward_wgmma, "wgmma and TMA: P and dS from registers, dQ added by bulk copies from shared memory",
+    "needs Hopper (sm_90a); d above 128, or rows not of whole aligned vectors: runs backward_mma; " TD_LIMIT_BITS_VARY
+    "; " TD_LIMIT_MASKS_BY_PRODUCT,
+    TD_MEM_WORKSPACE, td_mma_support, workspace_bytes);

@@ -138,7 +138,8 @@ static size_t workspace_bytes(const td_problem *problem) {
     return own > other ? own : other;
 }
 
-TD_BACKWARD_MATRIX_VARIANTS(
-    backward_wgmma_ordered, "rung 7, with the additions to dQ in a fixed order: the same bits in every run",
-    "d above 128, or rows not of whole aligned vectors: runs backward_mma_two_pass; " TD_LIMIT_MASKS_BY_PRODUCT,
-    TD_MEM_WORKSPACE, td_mma_support, workspace_bytes);
+TD_BACKWARD_MATRIX_VARIANTS(backward_wgmma_ordered,
+                            "rung 7, with the additions to dQ in a fixed order: the same bits in every run",
+                            "needs Hopper (sm_90a); d above 128, or rows not of whole aligned vectors: runs "
+                            "backward_mma_two_pass; " TD_LIMIT_MASKS_BY_PRODUCT,
+                            TD_MEM_WORKSPACE, td_mma_support, workspace_bytes);

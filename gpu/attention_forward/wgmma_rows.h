@@ -66,7 +66,8 @@ template <> inline const td_variant *td_lower_rung<td_fp16>(void) {
     return &TD_GPU(attention_forward_mma_fp16);
 }
 #define TD_LIMIT_BOXES                                                                                                 \
-    "; tensors whose rows do not begin at multiples of 16 bytes go to mma; d is padded to 64, 128 or 256 with zeros"
+    "; needs Hopper (sm_90a); tensors whose rows do not begin at multiples of 16 bytes go to mma; d is padded to 64, " \
+    "128 or 256 with zeros"
 
 /* A block's queries, `first` and on, of one head; they read keys 0 … end − 1. A causal mask leaves the last rows most
  * keys: of a head, they start first. */

@@ -76,7 +76,7 @@ typedef struct td_variant {
 
 /* A sentence for `limits`, by which a check knows what not to ask of a variant that masks by multiplying with 0. */
 #define TD_LIMIT_MASKS_BY_PRODUCT                                                                                      \
-    "a NaN in a V row (backward: in any row) that a mask hides from some reaches all of the head"
+    "a NaN in a V row (backward: in any row) that a mask hides from some reaches rows that share a product with it"
 /* The same of one that adds to dQ in no fixed order: every other variant leaves the same bits in every run. */
 #define TD_LIMIT_BITS_VARY "dQ differs in its last bits from run to run"
 
