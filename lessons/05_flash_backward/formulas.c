@@ -24,14 +24,17 @@ static int64_t diagonal(const td_attention_problem *a) {
 }
 
 /* Rows of queries that tiles of `together_keys` keys load, from the first tile of `together` queries that may read one
- * of them on, in every query head. */
-static int64_t query_rows(const td_attention_problem *a, int64_t together_keys, int64_t together) {
+ * of them on, to query `end`, in every query head. */
+static int64_t query_rows_until(const td_attention_problem *a, int64_t together_keys, int64_t together, int64_t end) {
     int64_t sum = 0;
     for (int64_t j = 0; j < a->Tk; j += together_keys) {
         int64_t first = j > diagonal(a) ? (j - diagonal(a)) / together * together : 0;
-        sum += first < a->Tq ? a->Tq - first : 0;
+        sum += first < a->Tq ? end - first : 0;
     }
     return a->B * a->Hq * sum;
+}
+static int64_t query_rows(const td_attention_problem *a, int64_t together_keys, int64_t together) {
+    return query_rows_until(a, together_keys, together, a->Tq);
 }
 /* Rows of keys that tiles of `together` queries load, as far as their last query may read, in whole tiles of
  * `together_keys` keys. */
@@ -133,7 +136,7 @@ int64_t td_lesson_5_atomics(const td_variant *variant, const td_attention_proble
     int64_t width = (a->d + 3) / 4 * 4; /* of a row of sums, in whole vectors */
     if (td_counted_is_rung(variant, "backward_atomic")) return query_rows(a, TILE, TILE) * a->d;
     if (td_counted_is_rung(variant, "backward_registers")) return query_rows(a, register_keys(a), 128) * width;
-    if (td_counted_is_rung(variant, "backward_mma")) /* other rows, and wider ones, are rung 5's, which adds nothing */
-        return a->d % 8 == 0 && a->d <= 128 ? query_rows(a, 128, 64) * (a->d <= 64 ? 64 : 128) : 0;
+    if (td_counted_is_rung(variant, "backward_mma")) /* whole tiles, also of rows that are not there */
+        return query_rows_until(a, 128, 64, (a->Tq + 63) / 64 * 64) * (a->d <= 64 ? 64 : 128);
     return 0;
 }

@@ -104,3 +104,13 @@ Test(lesson_5, says_which_rungs_leave_the_shape_to_another) {
     td_record_delete(counts);
     support_folder_remove(folder);
 }
+
+/* A tail: backward_mma adds whole tiles, and its formula must know. */
+Test(lesson_5, counts_16_bits_with_a_tail) {
+    char folder[64];
+    support_folder(folder);
+    support_result r;
+    run(&r, folder, "T=70", "DTYPE=bf16");
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    support_folder_remove(folder);
+}
