@@ -125,6 +125,7 @@ const td_fact td_facts_forward[] = {
      16,
      {"1*2", "0*2 inf*18", "1*2+2 -inf*18"},
      {"1*2+1", "0 0.6931471805599453"}},
+    {"A13 only the last key in reach", 1, 130, FULL, 1, 16, {"1", "-inf*129 0", "3*129 5"}, {"5", "0"}},
     {"A13 NaN key for some",
      4,
      4,

@@ -20,16 +20,15 @@
  * problems go to rung 10, whose small blocks, many a multiprocessor, waste less on the diagonal and overlap their
  * beginnings.
  *
- * Measured (H200, 2026-11-30; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 464 / 578 / 644, causal 336
- * (rung 10; this kernel 286) / 466 / 573; d 128 586 / 752 / 751, causal 407 / 667 / 749. cuDNN 9.19 (PyTorch's SDPA),
- * timed likewise a quarter of an hour before: 434 / 480 / 496, 335 / 431 / 459; 599 / 666 / 682, 428 / 566 / 623. So it
- * leads from T 4096 on, and at T 1024 at d 64. At T 1024, d 128, the goal to be as fast as cuDNN is missed, with and
- * without the mask: 586 of 599, 407 of 428. What bounds it there, by the difference to T 4096: beyond its products a
- * tile of queries costs as much as three tiles of keys more, for the first softmax, the last P V, the writing of O and
- * its part of the launch's beginning and end; without a mask it has eight. What bounds long rows (Nsight Compute, d
- * 128, T 4096): the matrix units work 85 % of the time, at a clock that falls to 1.64 GHz. At d 64, with two
- * warpgroups, an exponential took its warp 13 to 16 cycles, of which the unit needs 8: fixed waits between
- * instructions, and the other warpgroup.
+ * Measured (H200, 2026-11-30, plots/recorded/gpu_peers_16bit.csv; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in
+ * TFLOP/s: d 64 449 / 575 / 650, causal 327 (rung 10) / 469 / 601; d 128 574 / 756 / 808, causal 386 / 665 / 787. cuDNN
+ * 9.19 in the same run: 431 / 483 / 498, 329 / 434 / 473; 595 / 680 / 697, 422 / 575 / 643. So it leads in nine cells
+ * of twelve, and at T 1024 misses the goal to be as fast as cuDNN in three: by 1 % at d 64, causal, by 4 and 9 % at d
+ * 128. What bounds it there, by the difference to T 4096: beyond its products a tile of queries costs as much as three
+ * tiles of keys more, for the first softmax, the last P V, the writing of O and its part of the launch's beginning and
+ * end; without a mask it has eight. What bounds long rows (Nsight Compute, d 128, T 4096): the matrix units work 85 %
+ * of the time, at a clock that falls to 1.64 GHz. At d 64, with two warpgroups, an exponential took its warp 13 to 16
+ * cycles, of which the unit needs 8: fixed waits between instructions, and the other warpgroup.
  *
  * Tried, in TFLOP/s at T 4096, no mask, each beside this plan in one run:
  * - a quarter of the exponentials by polynomials of degree 3 on the FMA units, at d 64 with two warpgroups: 470 instead
