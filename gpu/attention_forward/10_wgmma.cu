@@ -93,7 +93,8 @@ __global__ void __launch_bounds__(plan::THREADS, plan::BLOCKS) wgmma(const __gri
         __syncthreads(); /* all have read V */
         if (fetches && more) td_fetch<KEYS, D>(V, &boxes.V, &v_full, at.b, at.kv, begin + KEYS);
     }
-    td_put_rows<T, D>(boxes, at, mine.row, O, m, l);
+    td_put_rows<T, D, ROWS, D / BOX_COLUMNS>(boxes, at, mine.row, O, m, l, Q);
+    td_bulk_wait_read<0>();
 }
 
 template <typename T, typename plan> static td_status launch(const td_forward *x, void *stream, td_error *err) {

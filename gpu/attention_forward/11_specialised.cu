@@ -63,7 +63,7 @@ static __device__ __forceinline__ void produce(const td_forward_boxes &boxes, td
 }
 
 template <typename T, typename plan>
-static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, td_block_rows at, const unsigned char *Q,
+static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, td_block_rows at, unsigned char *Q,
                                                const unsigned char *K, const unsigned char *V, uint64_t *q_full,
                                                td_ring<plan> &k, td_ring<plan> &v) {
     constexpr int D = plan::D, ROWS = plan::ROWS, KEYS = plan::KEYS, TILE = KEYS * D * 2;
@@ -102,7 +102,9 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, td
         if (says) td_mbarrier_arrive(&v.empty[stage]);
         if (++stage == plan::STAGES) stage = 0, phase ^= 1;
     }
-    td_put_rows<T, D>(boxes, at, mine.row, O, m, l);
+    td_named_sync(1 + group, WARPGROUP); /* all of its warps have read Q */
+    td_put_rows<T, D, ROWS, D / BOX_COLUMNS>(boxes, at, mine.row, O, m, l, Q);
+    td_bulk_wait_read<0>();
 }
 
 template <typename T, typename plan>

@@ -18,7 +18,8 @@ template <int D_, int ROWS_, int KEYS_, int STAGES_, bool AHEAD_, bool TURNS_, b
     static constexpr int PRODUCER_REGISTERS = CONSUMERS == 3 ? 32 : 24;
     static constexpr int CONSUMER_REGISTERS = CONSUMERS == 2 ? 240 : CONSUMERS == 3 ? 160 : 112;
     static constexpr int Q_BYTES = ROWS * D * 2, TILE_BYTES = KEYS * D * 2;
-    static constexpr int BYTES = Q_STAGES * Q_BYTES + 2 * STAGES * TILE_BYTES + TILE_ALIGNMENT;
+    static constexpr int OUT_COLUMNS = D == 128 ? 2 : 1, OUT_BYTES = OUT_COLUMNS * ROWS * BOX_ROW_BYTES;
+    static constexpr int BYTES = Q_STAGES * Q_BYTES + 2 * STAGES * TILE_BYTES + OUT_BYTES + TILE_ALIGNMENT;
 };
 
 /* The places of Q's, K's or V's tiles, and where in them somebody is. */
@@ -30,9 +31,13 @@ template <int STAGES> static __device__ __forceinline__ void td_advance(td_place
     if (++at.stage == STAGES) at.stage = 0, at.phase ^= 1;
 }
 
+/* The producer says with Q whose rows it is: to find a tile takes divisions, and there nothing waits for them. A tile's
+ * rows are written when the first keys of the next one have been read, hence two more. */
 template <typename plan> struct td_barriers {
+    static constexpr int TILES = plan::Q_STAGES + 2;
     td_places<plan::Q_STAGES> q;
     td_places<plan::STAGES> k, v;
+    td_block_rows tiles[TILES];
 };
 template <int STAGES> static __device__ __forceinline__ void init(td_places<STAGES> &places, int consumers) {
     for (int s = 0; s < STAGES; s++) {
@@ -57,11 +62,12 @@ static __device__ __forceinline__ void produce(const td_forward_boxes &boxes, co
                                                unsigned char *K, unsigned char *V, td_barriers<plan> &barriers) {
     constexpr int KEYS = plan::KEYS, D = plan::D;
     td_place q = {0, 0}, k = {0, 0}, v = {0, 0};
-    int tile, v_begin = -1, v_b = 0, v_kv = 0;
-    for (int round = 0; (tile = td_tile_of_round(s, round)) != NO_MORE_TILES; round++) {
-        if (tile == NO_TILE) continue;
-        td_block_rows at = td_tile_rows<plan::ROWS>(s, boxes.x.a, tile);
-        if (at.end == 0) continue;
+    int round = 0, tiles = 0, v_begin = -1, v_b = 0, v_kv = 0;
+    for (;;) {
+        td_block_rows at = td_next_tile<plan::ROWS>(boxes.x.a, s, round);
+        td_mbarrier_wait(&barriers.q.empty[q.stage], q.phase ^ 1);
+        barriers.tiles[tiles++ % barriers.TILES] = at;
+        if (at.end == 0) break;
         bring<plan::ROWS, D>(Q, q, barriers.q, &boxes.Q, at.b, at.h, at.first);
         for (int begin = (at.end - 1) / KEYS * KEYS; begin >= 0; begin -= KEYS) {
             bring<KEYS, D>(K, k, barriers.k, &boxes.K, at.b, at.kv, begin);
@@ -69,6 +75,7 @@ static __device__ __forceinline__ void produce(const td_forward_boxes &boxes, co
             v_begin = begin, v_b = at.b, v_kv = at.kv;
         }
     }
+    td_mbarrier_arrive(&barriers.q.full[q.stage]);
     if (v_begin >= 0) bring<KEYS, D>(V, v, barriers.v, &boxes.V, v_b, v_kv, v_begin);
 }
 
@@ -78,6 +85,7 @@ template <typename plan> struct td_hand {
     uint32_t P[plan::AHEAD ? 2 : 1][plan::KEYS / 16][4];
     td_place q, k, v;
     uint64_t q_tile, k_tile, v_tile; /* descriptors of the first place */
+    unsigned char *out;
 };
 
 template <int STAGES> static __device__ __forceinline__ void wait_full(td_places<STAGES> &places, const td_place &at) {
@@ -165,18 +173,18 @@ static __device__ __forceinline__ void step(td_hand<plan> &hand, const td_forwar
 
 /* Waits for the last P V of a tile, if there is one, and writes its rows. */
 template <typename T, typename plan>
-static __device__ __forceinline__ void finish(td_hand<plan> &hand, const td_forward_boxes &boxes, const td_schedule &s,
-                                              td_barriers<plan> &barriers, int tile, int row) {
+static __device__ __forceinline__ void finish(td_hand<plan> &hand, const td_forward_boxes &boxes,
+                                              td_barriers<plan> &barriers, int done, int row) {
     settle<plan, 0>(hand);
-    if (tile == NO_TILE) return;
+    if (done < 0) return;
     has_read(barriers.v, hand.v);
-    td_block_rows at = td_tile_rows<plan::ROWS>(s, boxes.x.a, tile);
-    td_put_rows<T, plan::D>(boxes, at, at.first + row, hand.O, hand.m, hand.l);
+    td_block_rows at = barriers.tiles[done % barriers.TILES];
+    td_put_rows<T, plan::D, plan::ROWS, plan::OUT_COLUMNS>(boxes, at, at.first + row, hand.O, hand.m, hand.l, hand.out);
 }
 
 template <typename T, typename plan>
-static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, const td_schedule &s,
-                                               const unsigned char *Q, const unsigned char *K, const unsigned char *V,
+static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, const unsigned char *Q,
+                                               const unsigned char *K, const unsigned char *V, unsigned char *out,
                                                td_barriers<plan> &barriers, int consumer) {
     constexpr int D = plan::D, ROWS = plan::ROWS, KEYS = plan::KEYS;
     const td_attention_problem &a = boxes.x.a;
@@ -184,12 +192,15 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, co
     td_hand<plan> hand = {};
     hand.q_tile = td_descriptor_by_rows(Q + consumer * WARPGROUP_ROWS * BOX_ROW_BYTES);
     hand.k_tile = td_descriptor_by_rows(K), hand.v_tile = td_descriptor_by_columns(V, KEYS * BOX_ROW_BYTES);
-    int round = 0, tile = td_next_tile<ROWS>(boxes.x, s, round), done = NO_TILE;
-    if (tile == NO_MORE_TILES) return;
+    hand.out = out;
+    int tile = 0;
+    wait_full(barriers.q, hand.q);
+    td_block_rows at = barriers.tiles[0];
+    if (at.end == 0) return;
     if (consumer == plan::CONSUMERS - 1) pass_turn<plan>(consumer);
 
     /* the first scores, with no P V before them */
-    wait_full(barriers.q, hand.q), wait_full(barriers.k, hand.k);
+    wait_full(barriers.k, hand.k);
     wait_turn<plan>(consumer);
     td_wgmma_begin();
     td_scores<T, ROWS, KEYS, D>(hand.S, hand.q_tile, hand.k_tile);
@@ -200,13 +211,11 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, co
     has_read(barriers.k, hand.k);
 
     for (;;) {
-        /* here are the first scores of `tile`, and P V of the last keys of `done`, if there are such tiles */
-        if (!plan::AHEAD) finish<T>(hand, boxes, s, barriers, done, row);
-        td_block_rows at = {};
+        /* here are the first scores of `at`, and P V of the last keys of the tile before, if there are such tiles */
+        if (!plan::AHEAD) finish<T>(hand, boxes, barriers, tile - 1, row);
         float m[2] = {-INFINITY, -INFINITY}, l[2] = {};
         int begin = 0, least = 0;
-        if (tile != NO_MORE_TILES) {
-            at = td_tile_rows<ROWS>(s, a, tile);
+        if (at.end > 0) {
             begin = (at.end - 1) / KEYS * KEYS;
             least = (int)td_allowed_keys(a.mask, at.first + consumer * WARPGROUP_ROWS, a.Tq, a.Tk);
             if (begin == 0) has_read(barriers.q, hand.q);
@@ -214,31 +223,32 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, co
             if (begin + KEYS > least) td_mask_from(hand.S, a, at.first + row, begin);
             td_softmax_packed<T>(hand.P[plan::AHEAD], hand.S, m, l, hand.alpha, boxes.x.scale);
         }
-        if (plan::AHEAD) finish<T>(hand, boxes, s, barriers, done, row);
-        if (tile == NO_MORE_TILES) break;
+        if (plan::AHEAD) finish<T>(hand, boxes, barriers, tile - 1, row);
+        if (at.end == 0) break;
         take(hand, (unsigned)a.mask >> 2);
 #pragma unroll
         for (int i = 0; i < 2; i++) hand.m[i] = m[i], hand.l[i] = l[i];
 #pragma unroll
         for (int e = 0; e < D / 2; e++) hand.O[e] = 0;
         if (plan::TRUSTS) td_trust(hand.bound, hand.m, hand.l);
-        done = tile, begin -= KEYS;
+        begin -= KEYS;
 
-        /* tiles with a mask, and AHEAD as many as leave an even number, so that P[0] is written last */
 #pragma unroll 1
-        while (begin >= 0 && (begin + KEYS > least || (plan::AHEAD && begin / KEYS % 2 == 0))) {
+        while (begin >= 0 && begin + KEYS > least) {
             step<T, plan, 0, plan::AHEAD, true>(hand, boxes, barriers, consumer, at.first + row, begin);
             take(hand, (unsigned)a.mask >> 2);
         }
 #pragma unroll 1
         while (begin >= 0) {
             step<T, plan, 0, plan::AHEAD, false>(hand, boxes, barriers, consumer, 0, begin);
-            if (plan::AHEAD) step<T, plan, plan::AHEAD, 0, false>(hand, boxes, barriers, consumer, 0, begin);
+            if (plan::AHEAD && begin < 0) take(hand, (unsigned)a.mask >> 2);
+            if (plan::AHEAD && begin >= 0)
+                step<T, plan, plan::AHEAD, 0, false>(hand, boxes, barriers, consumer, 0, begin);
         }
 
-        tile = td_next_tile<ROWS>(boxes.x, s, round);
-        if (tile != NO_MORE_TILES) {
-            wait_full(barriers.q, hand.q);
+        wait_full(barriers.q, hand.q);
+        at = barriers.tiles[++tile % barriers.TILES];
+        if (at.end > 0) {
             issue<T, plan, 0>(hand, barriers, consumer);
         } else {
             wait_full(barriers.v, hand.v);
@@ -256,7 +266,7 @@ __global__ void __launch_bounds__(plan::THREADS, 1)
     __shared__ td_barriers<plan> barriers;
     TD_DYNAMIC_SHARED(unsigned char, shared);
     unsigned char *Q = td_tiles(shared), *K = Q + plan::Q_STAGES * plan::Q_BYTES;
-    unsigned char *V = K + plan::STAGES * plan::TILE_BYTES;
+    unsigned char *V = K + plan::STAGES * plan::TILE_BYTES, *out = V + plan::STAGES * plan::TILE_BYTES;
     if (threadIdx.x == 0) {
         init(barriers.q, plan::CONSUMERS), init(barriers.k, plan::CONSUMERS), init(barriers.v, plan::CONSUMERS);
         td_mbarrier_init_done();
@@ -269,8 +279,9 @@ __global__ void __launch_bounds__(plan::THREADS, 1)
         if (threadIdx.x == 0) produce(boxes, s, Q, K, V, barriers);
     } else {
         td_registers_take<plan::CONSUMER_REGISTERS>();
-        consume<T>(boxes, s, Q, K, V, barriers, group - 1);
+        consume<T>(boxes, Q, K, V, out, barriers, group - 1);
         td_put_empty_tiles<plan::ROWS>(boxes.x, s);
+        td_bulk_wait_read<0>();
     }
 }
 

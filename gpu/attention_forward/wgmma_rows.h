@@ -14,15 +14,22 @@
 #include "hopper.h"
 #include "mma.h"
 
-enum { WARPGROUP = 128, WARPGROUP_ROWS = 64, BOX_COLUMNS = 64, BOX_ROW_BYTES = 128, TILE_ALIGNMENT = 1024 };
+enum {
+    WARPGROUP = 128,
+    WARPGROUP_ROWS = 64,
+    WARP_ROWS = 16,
+    BOX_COLUMNS = 64,
+    BOX_ROW_BYTES = 128,
+    TILE_ALIGNMENT = 1024
+};
 
 /* What a kernel is given. Scores are first multiplied by `turn`, 1, −1 or 0, and then by a scale above 0, so that the
  * largest score stays the largest. */
 struct td_forward_boxes {
-    CUtensorMap Q, K, V;
+    CUtensorMap Q, K, V, O;
     td_forward x;
     float turn;
-    bool vector_out; /* O's rows may be written 16 bytes at a time, in the inputs' dtype */
+    bool box_out; /* boxes of a warp's rows can write O, which is of the inputs' dtype */
 };
 
 /* Host. Whether boxes can fetch Q, K and V, and there is anything to fetch. */
@@ -41,8 +48,9 @@ static inline td_status td_forward_boxes_of(td_forward_boxes *boxes, const td_fo
     boxes->x = *x;
     boxes->turn = x->scale > 0 ? 1 : x->scale < 0 ? -1 : 0;
     boxes->x.scale = x->scale == 0 ? 1 : fabsf(x->scale);
-    boxes->vector_out = x->O.dtype == x->Q.dtype && x->a.d % 8 == 0 && td_tensor_map_fits(&x->O);
+    boxes->box_out = x->O.data && x->O.dtype == x->Q.dtype && td_tensor_map_fits(&x->O);
     td_status s = td_tensor_map(&boxes->Q, &x->Q, 0, x->a.Tq, rows, BOX_COLUMNS, true, err);
+    if (!s && boxes->box_out) s = td_tensor_map(&boxes->O, &x->O, 0, x->a.Tq, WARP_ROWS, BOX_COLUMNS, true, err);
     if (!s) s = td_tensor_map(&boxes->K, &x->K, 0, read, keys, BOX_COLUMNS, true, err);
     return s ? s : td_tensor_map(&boxes->V, &x->V, 0, read, keys, BOX_COLUMNS, true, err);
 }
@@ -78,7 +86,7 @@ struct td_block_rows {
 template <int ROWS> static __device__ __forceinline__ td_block_rows td_block_rows_of(const td_attention_problem &a) {
     int tiles = ((int)a.Tq + ROWS - 1) / ROWS, head = blockIdx.x / tiles, h = head % (int)a.Hq;
     int first = (tiles - 1 - blockIdx.x % tiles) * ROWS, last = min(first + ROWS, (int)a.Tq) - 1;
-    return {head / (int)a.Hq, h, h / (int)(a.Hq / a.Hkv), first, (int)td_allowed_keys(a.mask, last, a.Tq, a.Tk)};
+    return {head / (int)a.Hq, h, h / ((int)a.Hq / (int)a.Hkv), first, (int)td_allowed_keys(a.mask, last, a.Tq, a.Tk)};
 }
 
 /* A thread's two rows, `row` and the one 8 below: how many keys each may read, and how many all of the warpgroup's may,
@@ -194,61 +202,62 @@ template <int N> static __device__ __forceinline__ void td_rescale(float (&O)[N]
     for (int e = 0; e < N; e++) O[e] *= alpha[e / 2 % 2];
 }
 
-/* Lane p of four has pair p of four groups of columns; afterwards all pairs of group p. */
-static __device__ __forceinline__ void td_regroup(uint32_t (&r)[4], int p) {
-#pragma unroll
-    for (int step = 1; step < 4; step *= 2)
-#pragma unroll
-        for (int n = 0; n < 2; n++) {
-            int low = n * (3 - step), high = low + step;
-            bool upper = p & step;
-            uint32_t got = __shfl_xor_sync(0xffffffffu, upper ? r[low] : r[high], step);
-            if (upper)
-                r[low] = got;
-            else
-                r[high] = got;
-        }
-}
-
-/* The thread's two rows of O and LSE, `row` and the one 8 below. */
-template <typename T, int D>
+/* The thread's two rows of O and LSE, `row` and the one 8 below. A warp lays its 16 rows of O, COLUMNS columns of 64 at
+ * a time, into `tile`, of ROWS rows, swizzled as Q's, where nothing else is any more but what it has laid there before;
+ * from there boxes take them. At the kernel's end lane 0 must wait until they have read it. */
+template <typename T, int D, int ROWS, int COLUMNS>
 static __device__ __forceinline__ void td_put_rows(const td_forward_boxes &boxes, td_block_rows at, int row,
-                                                   const float (&O)[D / 2], const float (&m)[2], const float (&l)[2]) {
+                                                   const float (&O)[D / 2], const float (&m)[2], const float (&l)[2],
+                                                   unsigned char *tile) {
     const td_forward &x = boxes.x;
-    int d = (int)x.a.d, p = threadIdx.x % 4;
+    int lane = threadIdx.x % 32, first = row - at.first - lane / 4; /* of the warp's rows, in the tile */
+    float inverse[2];
+    bool empty[2];
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         int64_t q = row + 8 * i, allowed = td_allowed_keys(x.a.mask, q, x.a.Tq, x.a.Tk);
         float sum = l[i] + __shfl_xor_sync(0xffffffffu, l[i], 1);
         sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-        float inverse = 1 / sum;
-        bool inside = q < x.a.Tq;
-        if (inside && x.LSE.data && p == 0) td_set(&x.LSE, at.b, at.h, q, 0, td_lse(allowed, m[i], sum));
-        if (!x.O.data) continue;
-        int64_t offset = td_offset(&x.O, at.b, at.h, q, 0);
+        inverse[i] = 1 / sum, empty[i] = allowed == 0;
+        if (q < x.a.Tq && x.LSE.data && lane % 4 == 0) td_set(&x.LSE, at.b, at.h, q, 0, td_lse(allowed, m[i], sum));
+    }
+    if (boxes.box_out) {
+        uint32_t to = td_shared_address(tile) + (first + lane % 16) * BOX_ROW_BYTES + (lane / 16 ^ lane % 8) * 16;
 #pragma unroll
-        for (int n = 0; n < D / 8; n += 4) {
-            float o[8];
-            uint32_t r[4];
+        for (int c = 0; c < D; c += COLUMNS * BOX_COLUMNS) {
+            if (lane == 0) td_bulk_wait_read<0>();
+            __syncwarp();
 #pragma unroll
-            for (int e = 0; e < 8; e++) o[e] = allowed == 0 ? 0 : O[4 * (n + e / 2) + 2 * i + e % 2] * inverse;
-            if (boxes.vector_out) {
+            for (int k = 0; k < COLUMNS * 4; k++) {
+                const float *o = O + c / 2 + 8 * k;
+                uint32_t r[4];
 #pragma unroll
-                for (int e = 0; e < 4; e++) r[e] = td_pack<T>(o[2 * e], o[2 * e + 1]);
-                td_regroup(r, p);
-                if (inside && 8 * (n + p) < d)
-                    *(uint4 *)((T *)x.O.data + offset + 8 * (n + p)) = make_uint4(r[0], r[1], r[2], r[3]);
-            } else {
-#pragma unroll 1 /* seldom taken: one store in the code, not eight */
-                for (int e = 0; e < 8; e++) {
-                    int c = 8 * (n + e / 2) + 2 * p + e % 2;
-                    float value = o[0];
-#pragma unroll
-                    for (int k = 1; k < 8; k++) value = e == k ? o[k] : value;
-                    if (inside && c < d) td_store(&x.O, offset + c * x.O.stride[3], value);
-                }
+                for (int e = 0; e < 4; e++)
+                    r[e] = empty[e % 2] ? 0 : td_pack<T>(o[2 * e] * inverse[e % 2], o[2 * e + 1] * inverse[e % 2]);
+                td_stmatrix4((to ^ k % 4 * 32) + k / 4 * ROWS * BOX_ROW_BYTES, r);
             }
+            td_fence_async();
+            __syncwarp();
+            if (lane != 0) continue;
+#pragma unroll
+            for (int k = 0; k < COLUMNS; k++)
+                td_tma_store(&boxes.O, tile + (k * ROWS + first) * BOX_ROW_BYTES, at.b, at.h, at.first + first,
+                             c + k * BOX_COLUMNS);
+            td_bulk_commit();
         }
+    } else if (x.O.data) {
+#pragma unroll
+        for (int n = 0; n < D / 2; n += 16)
+#pragma unroll 1 /* seldom taken: one store in the code, not sixteen */
+            for (int e = 0; e < 16; e++) {
+                int i = e / 2 % 2, c = (n + e) / 4 * 8 + lane % 4 * 2 + e % 2;
+                float value = O[n];
+#pragma unroll
+                for (int k = 1; k < 16; k++) value = e == k ? O[n + k] : value;
+                if (row + 8 * i < x.a.Tq && c < (int)x.a.d)
+                    td_set(&x.O, at.b, at.h, row + 8 * i, c,
+                           (i ? empty[1] : empty[0]) ? 0 : value * (i ? inverse[1] : inverse[0]));
+            }
     }
 }
 
