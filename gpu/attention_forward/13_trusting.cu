@@ -50,20 +50,10 @@
 
 enum { SHORT = 2048 };
 
-template <typename T> static const td_variant *rung_10(void);
-template <> const td_variant *rung_10<td_bf16>(void) {
-    return &TD_GPU(attention_forward_wgmma_bf16);
-}
-template <> const td_variant *rung_10<td_fp16>(void) {
-    return &TD_GPU(attention_forward_wgmma_fp16);
-}
-
 template <typename T>
 static td_status run(const td_problem *problem, const td_tensor *tensors, void *stream, td_error *err) {
     td_forward x = td_forward_of(&problem->attention, tensors);
     if (!td_boxes_fit(&x)) return td_lower_rung<T>()->run(problem, tensors, NULL, stream, err);
-    if (x.a.d <= 64 && x.a.Tk <= SHORT && x.a.mask != TD_MASK_NONE)
-        return rung_10<T>()->run(problem, tensors, NULL, stream, err);
     if (x.a.d <= 64)
         return x.a.Tk <= SHORT ? launch<T, td_overlap<64, 256, 64, 4, false, false, true>>(&x, stream, err)
                                : launch<T, td_overlap<64, 192, 128, 2, false, true, true>>(&x, stream, err);
@@ -72,5 +62,4 @@ static td_status run(const td_problem *problem, const td_tensor *tensors, void *
 }
 
 TD_FORWARD_MATRIX_VARIANTS(trusting, "no look at the maximum while the one before will do; tiles by d and T",
-                           TD_LIMIT_BOXES "; d up to 64 with a causal mask and up to 2048 keys goes to wgmma",
-                           td_forward_no_block);
+                           TD_LIMIT_BOXES, td_forward_no_block);

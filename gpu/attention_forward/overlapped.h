@@ -182,6 +182,24 @@ static __device__ __forceinline__ void finish(td_hand<plan> &hand, const td_forw
     td_put_rows<T, plan::D, plan::ROWS, plan::OUT_COLUMNS>(boxes, at, at.first + row, hand.O, hand.m, hand.l, hand.out);
 }
 
+/* The keys that a consumer's rows read of a tile's: in tiles from `begin` down; from `least` on not all rows do. Tiles
+ * that none of them may read come first: K's are passed by here, and V's after the last P V of the rows before; returns
+ * how many. */
+template <typename plan>
+static __device__ __forceinline__ int leave_out(td_hand<plan> &hand, td_barriers<plan> &barriers,
+                                                const td_attention_problem &a, const td_block_rows &at, int consumer,
+                                                int &begin, int &least) {
+    int n = 0, first = at.first + consumer * WARPGROUP_ROWS;
+    int most = (int)td_allowed_keys(a.mask, first + WARPGROUP_ROWS - 1, a.Tq, a.Tk);
+    least = (int)td_allowed_keys(a.mask, first, a.Tq, a.Tk);
+    for (begin = (at.end - 1) / plan::KEYS * plan::KEYS; begin > 0 && begin >= most; begin -= plan::KEYS, n++) {
+        wait_full(barriers.k, hand.k);
+        wait_turn<plan>(consumer), pass_turn<plan>(consumer);
+        has_read(barriers.k, hand.k);
+    }
+    return n;
+}
+
 template <typename T, typename plan>
 static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, const unsigned char *Q,
                                                const unsigned char *K, const unsigned char *V, unsigned char *out,
@@ -200,10 +218,11 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, co
     if (consumer == plan::CONSUMERS - 1) pass_turn<plan>(consumer);
 
     /* the first scores, with no P V before them */
+    int begin, least, left_out = leave_out(hand, barriers, a, at, consumer, begin, least);
     wait_full(barriers.k, hand.k);
     wait_turn<plan>(consumer);
     td_wgmma_begin();
-    td_scores<T, ROWS, KEYS, D>(hand.S, hand.q_tile, hand.k_tile);
+    td_scores<T, ROWS, KEYS, D>(hand.S, hand.q_tile, td_descriptor_at(hand.k_tile, hand.k.stage * plan::TILE_BYTES));
     td_wgmma_commit();
     pass_turn<plan>(consumer);
     td_wgmma_wait<0>();
@@ -214,10 +233,7 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, co
         /* here are the first scores of `at`, and P V of the last keys of the tile before, if there are such tiles */
         if (!plan::AHEAD) finish<T>(hand, boxes, barriers, tile - 1, row);
         float m[2] = {-INFINITY, -INFINITY}, l[2] = {};
-        int begin = 0, least = 0;
         if (at.end > 0) {
-            begin = (at.end - 1) / KEYS * KEYS;
-            least = (int)td_allowed_keys(a.mask, at.first + consumer * WARPGROUP_ROWS, a.Tq, a.Tk);
             if (begin == 0) has_read(barriers.q, hand.q);
             td_turn(hand.S, boxes.turn);
             if (begin + KEYS > least) td_mask_from(hand.S, a, at.first + row, begin);
@@ -225,12 +241,14 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, co
         }
         if (plan::AHEAD) finish<T>(hand, boxes, barriers, tile - 1, row);
         if (at.end == 0) break;
+        for (; left_out > 0; left_out--) wait_full(barriers.v, hand.v), has_read(barriers.v, hand.v);
         take(hand, (unsigned)a.mask >> 2);
 #pragma unroll
         for (int i = 0; i < 2; i++) hand.m[i] = m[i], hand.l[i] = l[i];
 #pragma unroll
         for (int e = 0; e < D / 2; e++) hand.O[e] = 0;
         if (plan::TRUSTS) td_trust(hand.bound, hand.m, hand.l);
+        if (plan::TRUSTS && begin + KEYS > least) least -= KEYS; /* rows with few keys yet have no sum to trust */
         begin -= KEYS;
 
 #pragma unroll 1
@@ -249,6 +267,7 @@ static __device__ __forceinline__ void consume(const td_forward_boxes &boxes, co
         wait_full(barriers.q, hand.q);
         at = barriers.tiles[++tile % barriers.TILES];
         if (at.end > 0) {
+            left_out = leave_out(hand, barriers, a, at, consumer, begin, least);
             issue<T, plan, 0>(hand, barriers, consumer);
         } else {
             wait_full(barriers.v, hand.v);

@@ -211,15 +211,19 @@ static __device__ __forceinline__ void td_put_rows(const td_forward_boxes &boxes
                                                    unsigned char *tile) {
     const td_forward &x = boxes.x;
     int lane = threadIdx.x % 32, first = row - at.first - lane / 4; /* of the warp's rows, in the tile */
-    float inverse[2];
+    float sum[2], inverse[2];
     bool empty[2];
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        int64_t q = row + 8 * i, allowed = td_allowed_keys(x.a.mask, q, x.a.Tq, x.a.Tk);
-        float sum = l[i] + __shfl_xor_sync(0xffffffffu, l[i], 1);
-        sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-        inverse[i] = 1 / sum, empty[i] = allowed == 0;
-        if (q < x.a.Tq && x.LSE.data && lane % 4 == 0) td_set(&x.LSE, at.b, at.h, q, 0, td_lse(allowed, m[i], sum));
+        sum[i] = l[i] + __shfl_xor_sync(0xffffffffu, l[i], 1);
+        sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], 2);
+        inverse[i] = __fdividef(1, sum[i]);
+        empty[i] = td_allowed_keys(x.a.mask, row + 8 * i, x.a.Tq, x.a.Tk) == 0;
+    }
+    int q = row + 8 * (lane % 4); /* two of four lanes have a row's LSE to write */
+    if (x.LSE.data && lane % 4 < 2 && q < x.a.Tq) {
+        bool upper = lane % 4 == 1, none = upper ? empty[1] : empty[0];
+        td_set(&x.LSE, at.b, at.h, q, 0, td_lse(none ? 0 : 1, upper ? m[1] : m[0], upper ? sum[1] : sum[0]));
     }
     if (boxes.box_out) {
         uint32_t to = td_shared_address(tile) + (first + lane % 16) * BOX_ROW_BYTES + (lane / 16 ^ lane % 8) * 16;
