@@ -35,10 +35,6 @@ static __device__ __forceinline__ void td_copies_wait(void) {
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-static __device__ __forceinline__ void td_sync_branches(int threads) {
-    asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
-}
-
 static __device__ __forceinline__ void td_atomic_add4(float *p, float4 v) {
     asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
                  : "memory");

@@ -12,8 +12,6 @@
  * - void td_copy4_async(float *shared, const float *global, bool inside): start to copy 16 bytes to shared memory, or
  *   zeros unless `inside`; td_copy1_async 4 bytes. They land in td_copies_wait() of their thread at the latest; it
  * takes a barrier after that to show them to others.
- * - void td_sync_branches(int threads): __syncthreads for a block of so many threads, whose warps may come to it along
- *   different branches
  * - void td_atomic_add4(float *, float4): four atomicAdd, to global memory, in one access of 16 bytes
  * - float td_exp2(float): 2^x, error below 2 ulp, results below 2^-126 flushed to 0 (ex2.approx.ftz)
  * - td_status TD_LAUNCH(err, kernel, grid, block, shared_bytes, stream, arguments …): launch and check the launch. A

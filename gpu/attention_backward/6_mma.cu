@@ -83,11 +83,6 @@ static __device__ __forceinline__ bool keeps_dV(void) {
     return threadIdx.x < KEYS / OWN * 32;
 }
 
-/* The halves reach it in two branches, as a __syncthreads must not be. */
-template <int D> static __device__ __forceinline__ void meet(void) {
-    td_sync_branches(THREADS<D>);
-}
-
 /* dQ += dS K of the tile before, which all warps have finished. */
 template <typename T, int D>
 static __device__ __forceinline__ void add_to_queries(const swizzled_tiles<T, D> &s, const td_backward &w,
@@ -140,25 +135,26 @@ static __device__ __forceinline__ void visit(swizzled_tiles<T, 128> &s, float (&
     int own = threadIdx.x / 32 % (KEYS / OWN) * OWN;
     const T *Q = s.stage[x.stage].Q, *dO = s.stage[x.stage].dO;
     uint32_t packed[M][STEP / 16][4];
+    float S[M][STEP / 8][4] = {}; /* P or dP */
     if (keeps_dV()) {
-        float P[M][STEP / 8][4] = {};
-        td_swizzled_by_rows<T, D, M, STEP>(P, s.K + own * D, Q);
-        td_weigh<M, STEP>(P, s.query[x.stage].LSE, w.scale);
-        td_drop_pairs<M, STEP>(P, mask, 0, own);
-        td_leave_P<M, STEP>(s.P + own * STEP, P);
-        td_pack_fragments<T, M, STEP>(packed, P);
-        meet<D>();
+        td_swizzled_by_rows<T, D, M, STEP>(S, s.K + own * D, Q);
+        td_weigh<M, STEP>(S, s.query[x.stage].LSE, w.scale);
+        td_drop_pairs<M, STEP>(S, mask, 0, own);
+        td_leave_P<M, STEP>(s.P + own * STEP, S);
+    } else {
+        add_to_queries(s, w, x);
+        td_begin_dP<M, STEP>(S, s.query[x.stage].rowsum);
+        td_swizzled_by_rows<T, D, M, STEP>(S, s.V + own * D, dO);
+    }
+    __syncthreads(); /* P is there */
+    if (keeps_dV()) {
+        td_pack_fragments<T, M, STEP>(packed, S);
         td_packed_by_columns<T, D, M, STEP>(kept[0], packed, dO);
         add_to_queries(s, w, x);
     } else {
-        add_to_queries(s, w, x);
-        float dS[M][STEP / 8][4];
-        td_begin_dP<M, STEP>(dS, s.query[x.stage].rowsum);
-        td_swizzled_by_rows<T, D, M, STEP>(dS, s.V + own * D, dO);
-        meet<D>();
-        td_multiply_by_P<M, STEP>(dS, s.P + own * STEP);
-        td_drop_pairs<M, STEP>(dS, mask, 0, own);
-        td_pack_fragments<T, M, STEP>(packed, dS);
+        td_multiply_by_P<M, STEP>(S, s.P + own * STEP);
+        td_drop_pairs<M, STEP>(S, mask, 0, own);
+        td_pack_fragments<T, M, STEP>(packed, S);
         td_put_packed<T, STEP, M, STEP>(s.dS[x.stage] + own * STEP, packed, 0);
         td_packed_by_columns<T, D, M, STEP>(kept[0], packed, Q);
     }
@@ -192,15 +188,15 @@ __global__ __launch_bounds__(THREADS<D>, D == 64 ? 2 : 1) void mma_backward(cons
     for (; left > 0; left--) {
         tile next = x.now.i + STEP < w.Tq ? tile{x.now.h, x.now.i + STEP} : tile{x.now.h + 1, first};
         td_copies_wait();
-        meet<D>(); /* this tile is here; of the one before, dS is complete, and the rest is no longer read */
+        __syncthreads(); /* this tile is here; of the one before, dS is complete, and the rest is no longer read */
         if (left > 1) copy_queries<T, D>(s, w, b, next, x.stage ^ 1);
         visit(s, kept, w, x, td_tile_mask_of<STEP, KEYS>(x.now.i + diagonal, (int)w.Tq - x.now.i, block_keys));
         if (dQ) x.dQ = td_fragments_of<D>(dQ, w, b * w.Hq + x.now.h) + td_fragment_place(w, x.now.i, 0);
         x.now = next, x.stage ^= 1;
     }
-    meet<D>();
+    __syncthreads();
     add_to_queries(s, w, x);
-    meet<D>(); /* nobody reads shared memory any more */
+    __syncthreads(); /* nobody reads shared memory any more */
     int warp = threadIdx.x / 32, own = warp % (KEYS / OWN) * OWN;
     float *room = (float *)s.K + warp * OWN * D;
     if (KEPT<D> == 2 || keeps_dV())

@@ -21,7 +21,7 @@ template <int D> static constexpr int td_queries = D == 64 ? 128 : 64;
 
 /* What the kernels receive. */
 struct td_wgmma_backward {
-    CUtensorMap Q, K, V, dO, dK, dV;
+    CUtensorMap Q, K, V, dO, dK, dV, rows; /* rows: LSE and D of a tile of queries */
     td_tensor t[TD_ATTENTION_TENSORS];
     bool fast_dQ, fast_dK, fast_dV;        /* wanted, of the inputs' type, and as a tensor map or vectors need it */
     int B, Hq, Hkv, d;                     /* the problem's own */
@@ -82,7 +82,9 @@ static td_status td_wgmma_plan(td_wgmma_backward *p, const td_problem *problem, 
     for (int k = 0; k < TD_ATTENTION_TENSORS; k++) p->t[k] = t[k];
     p->fast_dQ = td_wgmma_fast<T>(&t[TD_DQ]), p->fast_dK = td_wgmma_fast<T>(&t[TD_DK]);
     p->fast_dV = td_wgmma_fast<T>(&t[TD_DV]);
-    td_status s = td_tensor_map(&p->Q, &t[TD_Q], p->skipped, a->Tq, queries, 64, true, err);
+    const td_tensor rows = td_contiguous(p->LSE, TD_F32, 1, 2, td_wgmma_rows(p) / queries, queries);
+    td_status s = td_tensor_map(&p->rows, &rows, 0, rows.size[2], 1, queries, false, err);
+    if (s == TD_OK) s = td_tensor_map(&p->Q, &t[TD_Q], p->skipped, a->Tq, queries, 64, true, err);
     if (s == TD_OK) s = td_tensor_map(&p->dO, &t[TD_DO], p->skipped, a->Tq, queries, 64, true, err);
     if (s == TD_OK) s = td_tensor_map(&p->K, &t[TD_K], 0, p->Tk, TD_KEYS, 64, true, err);
     if (s == TD_OK) s = td_tensor_map(&p->V, &t[TD_V], 0, p->Tk, TD_KEYS, 64, true, err);

@@ -78,7 +78,7 @@ static __device__ __forceinline__ void td_fetch(td_wgmma_tiles<T, D> &s, const t
     constexpr int R = td_queries<D>;
     for (int n = 0; n < at.steps; n++, td_walk_on(at)) {
         int stage = n % 2, phase = n / 2 % 2;
-        int64_t row = td_piece_of(p, at, 0) / TD_CONSUMERS * R;
+        int rows = (int)(td_piece_of(p, at, 0) / TD_CONSUMERS); /* the tile's, among those of LSE and of D */
         if (n == 0) {
             td_mbarrier_expect(&s.K_full, sizeof s.K);
             td_fetch_rows<T, D, TD_KEYS>(s.K, &p.K, &s.K_full, at.b, at.kv, at.j);
@@ -86,7 +86,7 @@ static __device__ __forceinline__ void td_fetch(td_wgmma_tiles<T, D> &s, const t
         td_mbarrier_wait(&s.Q_free[stage], phase ^ 1);
         td_mbarrier_expect(&s.Q_full[stage], sizeof s.Q[0] + sizeof s.LSE[0]);
         td_fetch_rows<T, D, R>(s.Q[stage], &p.Q, &s.Q_full[stage], at.b, at.h, at.i * R);
-        td_bulk_load(s.LSE[stage], p.LSE + row, sizeof s.LSE[0], &s.Q_full[stage]);
+        td_tma_load(s.LSE[stage], &p.rows, &s.Q_full[stage], 0, 0, rows, 0);
         if (n == 0) {
             td_mbarrier_expect(&s.V_full, sizeof s.V);
             td_fetch_rows<T, D, TD_KEYS>(s.V, &p.V, &s.V_full, at.b, at.kv, at.j);
@@ -94,7 +94,7 @@ static __device__ __forceinline__ void td_fetch(td_wgmma_tiles<T, D> &s, const t
         td_mbarrier_wait(&s.dO_free[stage], phase ^ 1);
         td_mbarrier_expect(&s.dO_full[stage], sizeof s.dO[0] + sizeof s.rowsum[0]);
         td_fetch_rows<T, D, R>(s.dO[stage], &p.dO, &s.dO_full[stage], at.b, at.h, at.i * R);
-        td_bulk_load(s.rowsum[stage], p.D + row, sizeof s.rowsum[0], &s.dO_full[stage]);
+        td_tma_load(s.rowsum[stage], &p.rows, &s.dO_full[stage], 0, 1, rows, 0);
     }
 }
 

@@ -67,12 +67,6 @@ td_status td_emulated_launch(td_error *err, const char *name, const unsigned gri
 #define gridDim (td_emulated_grid_size())
 #define __syncthreads() td_emulated_barrier(__LINE__, __COUNTER__)
 
-/* One place in the code, whoever calls it. */
-static __forceinline__ void td_sync_branches(int threads) {
-    (void)threads;
-    td_emulated_barrier(__LINE__, __COUNTER__);
-}
-
 static __forceinline__ void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_LINE()) {
     td_emulated_sync_warp(mask, line);
 }

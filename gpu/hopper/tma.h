@@ -25,15 +25,8 @@ static __device__ __forceinline__ void td_tma_store(const CUtensorMap *map, cons
         : "memory");
 }
 
-/* `bytes` that stand together to shared memory; 16 divides both addresses and the size. */
-static __device__ __forceinline__ void td_bulk_load(void *shared, const void *from, unsigned bytes, uint64_t *barrier) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     td_shared_address(shared)),
-                 "l"(from), "r"(bytes), "r"(td_shared_address(barrier))
-                 : "memory");
-}
-
-/* From shared memory to `to`; and floats, added to those there. */
+/* `bytes` that stand together, from shared memory to `to`; and floats, added to those there. 16 divides both addresses
+ * and the size. */
 static __device__ __forceinline__ void td_bulk_store(float *to, const void *shared, unsigned bytes) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
                  "r"(td_shared_address(shared)), "r"(bytes)
