@@ -13,7 +13,7 @@ measured = $(if $(VERBOSE),,@)env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE OMP_W
 
 # Every variable given on the command line that is not the build's goes to the program, which knows which are legal:
 # T= arrives empty, and no character of a value means anything to a shell on the way.
-own := BUILD CC COMMIT CFLAGS CPPFLAGS CXX LDFLAGS LDLIBS NVCC PATH PKG_CONFIG SAN SHELL VERBOSE
+own := BUILD CC COMMIT CFLAGS CPPFLAGS CXX LDFLAGS LDLIBS NVCC PATH PKG_CONFIG SAN SHELL SPILLS VERBOSE
 given := $(foreach v,$(filter-out $(own),$(.VARIABLES)),$(if $(findstring command,$(origin $v)),$v))
 unexport $(given)
 define newline

@@ -105,11 +105,12 @@ $(BUILD)/libtandem.so: $(call object,$(library)) $(gpu_objects) $(BUILD)/sources
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(flags) -MMD -MP -c -o $@ $<
-# What the assembler says of each kernel, its registers and what it spilled, stands in a .ptxas beside the object:
-# checks/spills.sh reads it.
+# What the assembler says of each kernel, its registers and what it spilled, stands in a .ptxas beside the object. A
+# kernel that spills is not built, unless SPILLS=allow: another nvcc may allot registers otherwise.
 $(BUILD)/obj/cuda/%.o: %.cu $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)$(NVCC) $(nvcc_flags) -Xptxas -v -MMD -MP -c -o $@ $< 2>$(@:.o=.ptxas) || { cat $(@:.o=.ptxas) >&2; exit 1; }
+	$(if $(filter allow,$(SPILLS)),,@sh checks/spills.sh $(@:.o=.ptxas) || { rm -f $@; exit 1; })
 $(BUILD)/obj/cuda/gpu/cuda/blas_library.o: private nvcc_flags += -DTD_CUBLAS='"$(cuda_home)/lib64/libcublas.so"'
 $(BUILD)/obj/cuda/gpu/comm/%.o: private nvcc_flags += -isystem $(nccl_include) -DTD_NCCL_LIBRARY='"$(nccl_library)"'
 # Adam's update is the CPU's to the last bit: a·b + c rounds twice in both.
