@@ -4,8 +4,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 import triton_attention
-from library import DK, DO, DQ, DV, K, LSE, O, Q, V
-from selection import PEERS, SLOW, is_wanted, short, takes_part
+from selection import DK, DO, DQ, DV, K, LSE, O, PEERS, Q, SLOW, V, is_wanted, short, takes_part
 
 BACKENDS = dict(zip(PEERS, (SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH, SDPBackend.FLASH_ATTENTION,
                             SDPBackend.CUDNN_ATTENTION)))
@@ -17,7 +16,8 @@ class Contender:
 
     def __init__(self, name, run):
         self.name, self.run, self.ours = name, run, name.startswith("gpu_")
-        self.timed, self.slow, self.ms, self.error, self.failed = True, False, [], {}, ""  # slow: few rounds do
+        self.timed, self.slow, self.ms = True, False, []  # slow: few rounds do
+        self.error, self.lse_error, self.judge, self.failed = {}, 0.0, "", ""
 
 
 def of_tandem(tandem, case, problem, sets, only, skip):

@@ -1,7 +1,8 @@
 """What the contenders are given, and what they should answer: float64 on the inputs as they were rounded."""
 import torch
 
-from library import DK, DO, DQ, DTYPE, DV, K, LSE, O, Q, V
+from library import DTYPE
+from selection import DK, DO, DQ, DV, K, LSE, O, Q, V
 
 CHECKED_SCORES = 1 << 30  # an output is checked in all heads, or in as many as have this many scores
 

@@ -7,7 +7,6 @@ import torch
 from selection import rungs
 
 DTYPE = {"f32": (1, torch.float32), "bf16": (2, torch.bfloat16), "fp16": (3, torch.float16)}
-Q, K, V, O, LSE, DO, DQ, DK, DV = range(9)
 
 
 class Tensor(c.Structure):

@@ -2,13 +2,13 @@
 
     python3 checks/peers/sdpa.py [LIBRARY] [FOLDER] [CELLS=128:4096:none,…] [DTYPE=bf16,…] [OP=forward] [ONLY=NAME,…]
 
-Cells are d:T:mask; names are short: overlapped, cudnn, triton. Contenders take turns, a run of each in every round, so
-that whatever the card does meets all alike. Before each run the L2 cache is flushed and outputs are poisoned with NaN;
+Cells are d:T:mask; names are short: overlapped, cudnn, triton. Contenders take turns, a run of each in every round, in
+an order drawn anew, so that whatever the card does meets all alike. Before each run the L2 cache is flushed and outputs are poisoned with NaN;
 input sets rotate. The clock is a pair of CUDA events, behind a kernel that keeps the card busy until everything is
 launched: the card's time alone, without what the host takes; an interval that the host was late for is measured again.
 FLOPs are 4·d an allowed pair forward and 2.5 times that backward, for everybody.
 
-Afterwards the output of the last run is held against float64, in the same heads for all: a contender of ours whose
+The outputs of every second run are held against float64, in the same heads for all: a contender of ours whose worst
 relative L2 error is beyond 1.05 times cuDNN's (float32: twice that of PyTorch's plain evaluation) FAILS, and gets no time.
 Element by element, `make check-gpu` checks.
 """
@@ -19,7 +19,7 @@ import time
 import warnings
 
 sys.dont_write_bytecode = True
-from selection import MASK, OPS, SLOW, check_only, is_wanted, selected
+from selection import DO, LSE, MASK, O, OPS, SLOW, check_only, is_wanted, selected
 
 
 def arguments():
@@ -48,13 +48,11 @@ if not torch.cuda.is_available():
 
 from contenders import able, of_tandem, of_torch, of_triton  # need torch
 from inputs import sets_of
-from library import DK, DO, DQ, DV, LSE, O, Problem, Tandem
+from library import Problem, Tandem
 from results import provenance, write
+from turns import JUDGE, SETS, judge, time_in_turns
 
-SETS, FLUSH_BYTES, ROUNDS, FEW_ROUNDS, WARM, CAP_SECONDS, SLOW_MS = 2, 256 << 20, 16, 4, 2, 2.5, 50.0
-LSE_MOST = 1e-5  # float32's own error, and that of an exponential
-# Whose error ours is held to, and the factor: 16-bit, float32.
-JUDGE = {True: (("sdpa_cudnn", "sdpa_flash2", "triton"), 1.05), False: (("sdpa_math",), 2.0)}
+FLUSH_BYTES = 256 << 20
 
 
 class Clock:
@@ -81,47 +79,12 @@ class Clock:
             self.busy_cycles *= 2
 
 
-def time_in_turns(clock, found, case, sets, truth, workspace):
-    """What is poisoned before a run is all that it may write: outputs, and the workspace that others of ours have used."""
-    names = ("dQ", "dK", "dV") if case.backward else ("O",)
-    started, rounds, last = time.monotonic(), 0, False
-    while not last:
-        late = rounds > FEW_ROUNDS and time.monotonic() - started > CAP_SECONDS
-        last = late or rounds == ROUNDS
-        for who in found:
-            if not last and (not who.timed or (who.slow and not WARM <= rounds < FEW_ROUNDS)):
-                continue
-            i = SETS - 1 if last else rounds % SETS
-            written = [sets[i][j] for j in ((DQ, DK, DV) if case.backward else (O, LSE))]
-            ms, got = clock.time(who.run, i, written + ([workspace] if who.ours else []))
-            if rounds >= WARM:
-                who.ms.append(ms)
-            who.slow = who.slow or ms > SLOW_MS
-            if last:
-                who.error = {n: truth.error(n, g) for n, g in zip(names, got)}
-                if who.ours and not case.backward and not truth.lse_error(sets[i][LSE]) <= LSE_MOST:
-                    who.failed = f" LSE: relative L2 error {truth.lse_error(sets[i][LSE]):.3g}, at most {LSE_MOST:g}"
-        rounds += 1
-
-
-def judge(found, sixteen):
-    """Ours against the peer that rounds where we do; of the others, only NaN is asked."""
-    peers, factor = JUDGE[sixteen]
-    by_name = {who.name: who for who in found}
-    peer = next((by_name[p] for p in peers if p in by_name), None)
-    for who in found:
-        for n, e in who.error.items():
-            if not (e <= factor * peer.error[n] if who.ours and peer else e == e and not who.ours):
-                who.failed += f" {n}: relative L2 error {e:.3g}" + \
-                    (f", {peer.name}'s {peer.error[n]:.3g}" if peer else ", and no peer to compare with")
-
-
 def row_of(case, who):
     ok = not who.failed
     q = statistics.quantiles(who.ms, n=4)
     rate = case.flops() / q[1] / 1e9
     row = dict(op=case.op, dtype=case.dtype, B=case.B, H=case.H, T=case.T, d=case.d, mask=case.mask,
-               fixture=case.fixture, variant=who.name, verdict="PASS" if ok else "FAIL",
+               fixture=case.fixture, variant=who.name, judge=who.judge, verdict="PASS" if ok else "FAIL",
                median_ms=f"{q[1]:.5g}" if ok else "", q1_ms=f"{q[0]:.5g}" if ok else "",
                q3_ms=f"{q[2]:.5g}" if ok else "", min_ms=f"{min(who.ms):.5g}" if ok else "", runs=len(who.ms),
                tflop_per_s=f"{rate:.5g}" if ok else "", **{f"rel_l2_{n}": f"{e:.4g}" for n, e in who.error.items()})
@@ -151,7 +114,7 @@ def measure(tandem, clock, case, data, only):
             found.append(judge_alone)
     found = able(found, sets, skip)
     time_in_turns(clock, found, case, sets, truth, tandem.room)
-    judge(found, case.dtype != "f32")
+    judge(found, case)
     rows = [row_of(case, who) for who in found if who.timed]
     return rows, any(who.failed for who in found if who.ours)
 

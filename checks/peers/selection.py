@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+Q, K, V, O, LSE, DO, DQ, DK, DV = range(9)  # the tensors of a set
 MASK = {"none": 0, "causal-top-left": 1}
 OPS = ("attention_forward", "attention_backward")
 PEERS = ("sdpa_efficient", "sdpa_math", "sdpa_flash2", "sdpa_cudnn", "triton")
