@@ -15,12 +15,15 @@
  * Gain expected: from mma.sync, which reaches not much over half of the matrix units' rate, and from warps that need
  * not wait for loads: twice rung 6.
  *
+ * LSE and D come in boxes like the tiles. By the plain bulk copy, racecheck (2025.3) does not see that the barrier
+ * which counts its bytes orders it, and reports every reader.
+ *
  * Shared memory: 195 KiB at d = 64, 194 at d = 128, of which 1 KiB to align the rest. Stages: 2 of Q, dO and dS. No
  * spills.
  *
- * Measured (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048; T 1024 / 4096 / 16384), TFLOP/s: d 64 full 406 / 519 /
- * 525 to 557, causal 290 / 465 / 549; d 128 full 465 / 614 / 602 to 657, causal 344 / 561 / 655. cuDNN: d 64 full 331 /
- * 417 / 443, causal 206 / 345 / 422; d 128 full 380 / 528 / 526, causal 257 / 401 / 539. fp16 the same. The passes
+ * Measured (H200, plots/recorded/gpu_peers_16bit.csv, bf16, B·T = 16384, H·d = 2048; T 1024 / 4096 / 16384), TFLOP/s:
+ * d 64 full 400 / 508 / 539, causal 287 / 457 / 537; d 128 full 478 / 609 / 653, causal 350 / 557 / 648. cuDNN 9.19 in
+ * the same run: 369 / 462 / 487, 251 / 389 / 460; 452 / 571 / 609, 319 / 488 / 592. fp16 the same. The passes
  * before and after move 0.47 GB, at the rate of a copy a seventh of the time at T = 1024.
  *
  * What bounds it: no unit, but the latency from one step of a tile to the next. At d = 64, T 4096 the matrix units are

@@ -17,8 +17,12 @@
  *   128    96           3        163          65 KiB
  *   256    64           2        202          97 KiB
  *
- * Measured (H200, 2026-11-30; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 450 / 510 / 525, causal
- * 336 / 454 / 499; d 128 476 / 588 / 612, causal 391 / 532 / 591; d 256, T 4096, 620, causal 523. Warpgroups that share
+ * O leaves as tiles came, where Q was: a warp lays its 16 rows there, and boxes take them from there: a third of the
+ * instructions that stores from registers take. Here other blocks fill that time; rung 13 tells what it is worth where
+ * nobody does.
+ *
+ * Measured (H200, plots/recorded/gpu_peers_16bit.csv; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 453
+ * / 510 / 524, causal 340 / 459 / 498; d 128 518 / 600 / 620, causal 401 / 537 / 586. Warpgroups that share
  * a block's tiles wait for each other at two barriers a tile and then all do their softmax at once: at d 128, T 4096,
  * no mask, blocks of 128 rows gave 563 (two blocks, 64 keys) and 453 (one, 128 keys), of 192 rows 463 (one, 128 keys).
  * What bounds it (Nsight Compute, d 128, T 4096): the matrix units work 66 % of the time and an instruction issues in

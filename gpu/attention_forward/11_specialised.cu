@@ -12,9 +12,8 @@
  *   128   192       128           3           128   32   160                          177 KiB
  *   256   128        64           2           168   24   240                          193 KiB
  *
- * Measured (H200, 2026-11-30, in one run with rung 10's; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64
- * 400 / 506 / 483, causal 268 / 419 / 458; d 128 438 / 647 / 613 (at T 4096 604 to 670 from run to run), causal 309 /
- * 529 / 646; d 256, T 4096, 659, causal 557.
+ * Measured (H200, plots/recorded/gpu_peers_16bit.csv; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 399
+ * / 504 / 538, causal 269 / 423 / 502; d 128 495 / 657 / 695, causal 322 / 544 / 656.
  *
  * It gains where a block's work is long: its first tiles and its last rows have nothing to overlap with, T 1024 is five
  * and a third tiles of 192 rows, and at d 64 four consumers have no registers for 128 keys. Other shapes, at T 4096: d

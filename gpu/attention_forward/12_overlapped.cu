@@ -8,22 +8,22 @@
  * - Between two warpgroups: each issues its two products in its turn, so that the softmax of one meets the products of
  *   the other.
  * - Over the end of a tile: a block stays on its multiprocessor and takes tile after tile (schedule.h). The producer
- *   is always ahead, up to d 128 with a second place for Q; the first scores of the next tile are issued with the last
- *   P V of this one, and O is written while others multiply. Masked tiles of keys come first, so that the long loop has
- *   no mask.
- * The count, at d 128, of two warpgroups, each with 64 rows and 128 keys: 2 · 1024 cycles of the matrix units, 2 · 512
- * of the exponentials' unit, and some 2 · 400 instructions of a scheduler: all of it fits under the products.
+ *   is always ahead, up to d 128 with a second place for Q; it finds the next tile too, which takes divisions. The
+ * first scores of the next tile are issued with the last P V of this one; O waits for its box in a place of its own.
+ * Masked tiles of keys come first, so that the long loop has no mask; a warpgroup passes by those that none of its rows
+ * read. The count, at d 128, of two warpgroups, each with 64 rows and 128 keys: 2 · 1024 cycles of the matrix units, 2
+ * · 512 of the exponentials' unit, and some 2 · 400 instructions of a scheduler: all of it fits under the products.
  *
  *   d     queries   keys a tile   places of K, V   consumers   registers: start, producer, consumers   shared memory
- *   64    128       128           3                2           168   24   240                          129 KiB
- *   128   128       128           2                2           168   24   240                          193 KiB
- *   256   128        64           2                2           168   24   240                          193 KiB
+ *   64    128       128           3                2           168   24   240                          145 KiB
+ *   128   128       128           2                2           168   24   240                          225 KiB
+ *   256   128        64           2                2           168   24   240                          209 KiB
  *
  * At d 256 there are no registers for a second P: P V is issued first, then the next scores, and both are awaited.
  *
- * Measured (H200, 2026-11-30; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 378 / 459 / 486, causal 273
- * / 408 / 479; d 128 543 / 677 / 707, causal 407 / 615 / 699. At d 64 it is slower than rung 10 (450 / 510 / 525, no
- * mask) and rung 11 (400 / 506 / 483; at T 16384 equal): there the exponentials take as long as the products, so that
+ * Measured (H200, plots/recorded/gpu_peers_16bit.csv; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 408
+ * / 457 / 471, causal 318 / 427 / 467; d 128 604 / 687 / 704, causal 472 / 645 / 701. At d 64 it is slower than rung 10
+ * (453 / 510 / 524, no mask) and rung 11 from T 4096 on: there the exponentials take as long as the products, so that
  * two warpgroups, one at its softmax while the other multiplies, have nothing left to fill the waits in either, where
  * four blocks or four consumers have.
  *

@@ -9,26 +9,35 @@
  * first, then the next scores, and other warpgroups fill the gap.
  *
  *   d          queries   keys a tile   places   consumers   registers: start, producer, consumers   shared memory
- *   64         192       128           2        3           128   32   160                          113 KiB
- *   64, short  256        64           4        4            96   24   112                          129 KiB
- *   128        128       128           2        2           168   24   240                          193 KiB
- *   256        128        64           2        2           168   24   240                          193 KiB
+ *   64         192       128           2        3           128   32   160                          137 KiB
+ *   64, short  256        64           4        4            96   24   112                          161 KiB
+ *   128        128       128           2        2           168   24   240                          225 KiB
+ *   256        128        64           2        2           168   24   240                          209 KiB
  *
  * Short: Tk up to 2048, whatever Tq is. The fewer tiles of keys, the more weigh a tile of queries' beginning and end,
- * which overlap with nothing of its own: more warpgroups and smaller tiles of keys make them shorter. Where Tq is 1024
- * too, tiles of 192 rows would also leave a ninth of their rows empty, those of 256 none. Under a causal mask such
- * problems go to rung 10, whose small blocks, many a multiprocessor, waste less on the diagonal and overlap their
- * beginnings.
+ * which overlap with nothing of its own: more warpgroups and smaller tiles of keys make them shorter, and on the
+ * diagonal less is computed in vain. Where Tq is 1024 too, tiles of 192 rows would also leave a ninth of their rows
+ * empty, those of 256 none. After a tile with a mask the maximum is looked for once more: a row that has read few keys
+ * has no sum to trust.
  *
- * Measured (H200, 2026-11-30, plots/recorded/gpu_peers_16bit.csv; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in
- * TFLOP/s: d 64 449 / 575 / 650, causal 327 (rung 10) / 469 / 601; d 128 574 / 756 / 808, causal 386 / 665 / 787. cuDNN
- * 9.19 in the same run: 431 / 483 / 498, 329 / 434 / 473; 595 / 680 / 697, 422 / 575 / 643. So it leads in nine cells
- * of twelve, and at T 1024 misses the goal to be as fast as cuDNN in three: by 1 % at d 64, causal, by 4 and 9 % at d
- * 128. What bounds it there, by the difference to T 4096: beyond its products a tile of queries costs as much as three
- * tiles of keys more, for the first softmax, the last P V, the writing of O and its part of the launch's beginning and
- * end; without a mask it has eight. What bounds long rows (Nsight Compute, d 128, T 4096): the matrix units work 85 %
- * of the time, at a clock that falls to 1.64 GHz. At d 64, with two warpgroups, an exponential took its warp 13 to 16
- * cycles, of which the unit needs 8: fixed waits between instructions, and the other warpgroup.
+ * Measured (H200, plots/recorded/gpu_peers_16bit.csv; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 493
+ * / 592 / 649, causal 365 / 523 / 619; d 128 642 / 779 / 812, causal 464 / 708 / 802. cuDNN 9.19 in the same run: 432 /
+ * 485 / 500, 330 / 434 / 473; 599 / 673 / 689, 424 / 578 / 640: all twelve cells are 7 to 31 % ahead of it.
+ * What bounds it at T 1024, d 128, no mask, by the block's own clock: a tile of queries takes 21,000 cycles, of which
+ * its eight tiles of keys would keep the matrix units busy 16,384. Seven of them take 16,300; the first one's softmax
+ * 1,500, in which P V of the tile before runs; O and LSE 1,600 and what follows 400, in which nothing does; the rest is
+ * the next one's first scores. What bounds long rows (Nsight Compute, d 128, T 4096): the matrix units work 85 % of the
+ * time, at a clock that falls to 1.64 GHz. At d 64, with two warpgroups, an exponential took its warp 13 to 16 cycles,
+ * of which the unit needs 8: fixed waits between instructions, and the other warpgroup.
+ *
+ * What made a tile's end shorter, TFLOP/s at T 1024, no mask and causal (of this kernel; three runs):
+ *                                                                            d 64        d 128
+ *   each consumer divides for its next tile, and stores O from registers   462   286   596   409
+ *   the producer tells it; no walk over all tiles for those without keys   480   306   617   440
+ *   O by boxes                                                             501   325   635   460
+ *   LSE by two lanes of four at once, not one row after the other          503   326   663   475
+ *   keys that no row of a warpgroup may read are passed by                 507   380   660   487
+ * The last line holds what is said of masks above. At T 4096, causal, d 64, they are 467, 485, 498, 503, 525.
  *
  * Tried, in TFLOP/s at T 4096, no mask, each beside this plan in one run:
  * - a quarter of the exponentials by polynomials of degree 3 on the FMA units, at d 64 with two warpgroups: 470 instead
@@ -40,7 +49,10 @@
  *   766; 176 keys, with the maximum: 666
  * - trusting every sum below 8192: 764 (this plan, in other runs: 739 to 758), but where few weights outweigh a row
  *   (logits of deviation 3) O's relative error was 2.3e-3; rung 12's is 1.77e-3, this one's 1.83e-3
- * - writing O while the scores of the next tile's second keys are computed: T 1024 586 as before, causal 368, not 407
+ * - writing O, still from registers, under the scores of the next tile's second keys: T 1024 586 as before, causal 368,
+ *   not 407
+ * - d 64, T 1024, before the last three lines above: two warpgroups with 128 keys 416, causal 286; three with 64 keys
+ *   390 and 247, with 128 keys 442 and 257; this plan 480 and 306
  *
  * Rounding points    Q, K, V   q·k, m, l, a   P        O, LSE
  *   trusting_bf16    bf16      float          bf16     float, then their tensor's dtype
