@@ -82,14 +82,6 @@ static inline td_status td_mma_support(const td_problem *problem, td_error *why)
     return td_scale_fits_float(problem, why);
 }
 
-/* Tensors whose rows may be read and written 16 bytes at a time: contiguous, of whole vectors, and aligned. */
-static inline bool td_in_vectors(const td_tensor *t) {
-    int64_t elements = 16 / (int64_t)td_dtype_size(t->dtype);
-    bool vectors = t->stride[3] == 1 && t->size[3] % elements == 0 && (uintptr_t)t->data % 16 == 0;
-    for (int k = 0; k < 3; k++) vectors = vectors && t->stride[k] % elements == 0;
-    return vectors;
-}
-
 /* Element (b, h, i, c) of an input of type T. */
 template <typename T>
 static __device__ __forceinline__ float td_read(const td_tensor &t, int64_t b, int64_t h, int64_t i, int64_t c) {

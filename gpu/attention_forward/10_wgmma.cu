@@ -17,9 +17,8 @@
  *   128    96           3        163          65 KiB
  *   256    64           2        202          97 KiB
  *
- * O leaves as tiles came, where Q was: a warp lays its 16 rows there, and boxes take them from there: a third of the
- * instructions that stores from registers take. Here other blocks fill that time; rung 13 tells what it is worth where
- * nobody does.
+ * O leaves as tiles came, where Q was: a warp lays its 16 rows there, and boxes take them. Here other blocks fill the
+ * time that this saves; rung 13 tells what it is worth where nobody does.
  *
  * Measured (H200, plots/recorded/gpu_peers_16bit.csv; B·T 16384, H·d 2048; T 1024 / 4096 / 16384), in TFLOP/s: d 64 453
  * / 510 / 524, causal 340 / 459 / 498; d 128 518 / 600 / 620, causal 401 / 537 / 586. Warpgroups that share

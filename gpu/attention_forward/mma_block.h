@@ -5,11 +5,9 @@
 
 #include "mma_tile.h"
 
-/* Whether every row of a tensor of 16-bit elements may be read in pieces of 16 bytes, and its rows counted in 32 bits.
- */
+/* Whether a tensor's rows may be read in vectors, and counted in 32 bits. */
 static inline bool td_fits_eights(const td_tensor *t) {
-    return t->stride[3] == 1 && t->size[3] % 8 == 0 && t->stride[0] % 8 == 0 && t->stride[1] % 8 == 0 &&
-           t->stride[2] % 8 == 0 && (uintptr_t)t->data % 16 == 0 && t->stride[2] == (int)t->stride[2];
+    return td_in_vectors(t) && t->stride[2] == (int)t->stride[2];
 }
 
 #define TD_LIMIT_PADDED "; d is padded to 64, 128 or 256 with zeros"
