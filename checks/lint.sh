@@ -36,6 +36,7 @@ step format clang-format --dry-run -Werror $sources $kernels
 step headers headers_stand_alone
 step tree sh tests/tree.sh
 step readme sh plots/readme.sh --check
+step measured python3 checks/measured.py
 # Of the headers it sees what C files include; those of kernels are C++.
 # Not asked: log(0) is -infinity here and meant; whether a callee fills a buffer is what gcc and the sanitizers tell; NULL
 # is a pointer on every POSIX system.

@@ -12,9 +12,9 @@
  * Registers, shared memory and stages are rung 7's: 232 for those who compute, 40 for those who move; 195 KiB at d =
  * 64, 194 at d = 128; 2 of Q, dO and dS.
  *
- * Measured (as rung 7, in the same run; T 1024 / 4096 / 16384), TFLOP/s: d 64 full 404 / 509 / 534, causal 279 / 438 /
- * 522; d 128 full 474 / 584 / 619, causal 337 / 525 / 592. Rung 7: 400 / 508 / 539, 287 / 457 / 537; 478 / 609 / 653,
- * 350 / 557 / 648. What bounds it is what bounds rung 7, and the order: lost is the time in which blocks that
+ * Measured (H200, plots/recorded/gpu_peers_16bit.csv, as rung 7; T 1024 / 4096 / 16384), TFLOP/s: d 64 full 404 / 509 /
+ * 534, causal 279 / 438 / 522; d 128 full 474 / 584 / 619, causal 337 / 525 / 592; rung 7's are 400 to 653. What bounds
+ * it is what bounds rung 7, and the order: lost is the time in which blocks that
  * start together fall behind one another, some 3 µs each; gained, that nobody writes zeros before, which shows at T =
  * 1024.
  *
