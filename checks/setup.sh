@@ -9,7 +9,7 @@ works() {
     compiler) printf '#include <stdio.h>\nint main(void) { return 0; }\n' | ${CC:-cc} -fopenmp -x c - -o /dev/null ;;
     c++) printf 'int main() { return 0; }\n' | ${CXX:-g++} -std=c++20 -fopenmp -x c++ - -o /dev/null ;;
     mpi) command -v mpicc && command -v mpirun ;;
-    bwrap | make | pkg-config | gnuplot | cppcheck | clang-format) command -v "$1" ;;
+    bwrap | make | pkg-config | patch | gnuplot | cppcheck | clang-format) command -v "$1" ;;
     *) ${PKG_CONFIG:-pkg-config} --exists "$1" ;;
     esac >/dev/null 2>&1
 }
@@ -19,6 +19,7 @@ needs='compiler|build-essential|a C compiler with OpenMP
 c++|g++|a C++ compiler, for the GPU kernels under the emulator
 make|make|runs the build
 pkg-config|pkg-config|finds the libraries
+patch|patch|makes wrong submissions of right ones, to grade the grader with
 criterion|libcriterion-dev|runs the tests
 gnuplot|gnuplot-nox|draws the plots
 jansson|libjansson-dev|writes JSON
@@ -30,7 +31,7 @@ libseccomp|libseccomp-dev|keeps a submission from calling the system'
 [ "${1-}" = lint ] && needs="$needs
 cppcheck|cppcheck|finds faults without running the code
 clang-format|clang-format|keeps one layout"
-[ "${1-}" = grade ] && needs=$(printf '%s\n' "$needs" | grep -vE '^(criterion|gnuplot|openblas|mpi)[|]')
+[ "${1-}" = grade ] && needs=$(printf '%s\n' "$needs" | grep -vE '^(criterion|gnuplot|openblas|mpi|patch)[|]')
 
 missing() {
     printf '%s\n' "$needs" | while IFS='|' read -r what package why; do

@@ -1,7 +1,7 @@
 #!/bin/sh
-# check_grader.sh TANDEM [NAME…]: the grader graded. For each lesson its reference solution, its skeleton and the wrong
-# submissions of tests/mutants/submissions/lesson_N; then tests/cheats, in each tier that isolates and works here. NAME:
-# only these (lesson_3, cheats). Each folder says in `expected` what must come of it, a line each:
+# check_grader.sh TANDEM [NAME…]: the grader graded. For each lesson its reference solution, its skeleton and what
+# expand.sh makes of tests/mutants/submissions/lesson_N; then tests/cheats, in each tier that isolates and works here.
+# NAME: only these (lesson_3, cheats). Each folder says in `expected` what must come of it, a line each:
 #     loses: yes | no             a check fails and costs points, or none does (less speed is no failure)
 #     names: a b | unknown        the mistakes that may be named (one must be), or none; "unknown a": none, or a
 #     both: a b                   made at once: both must be named, or neither (with a line of names: both)
@@ -87,13 +87,13 @@ grade() {
     [ -f "$work/out_$name/class.csv" ] && judge "$name" "$folder" "$work/out_$name/class.csv" || verdict=1
 }
 
-# The lesson's wrong submissions, its solution and its skeleton, in one folder.
+# The lesson's submissions, its solution and its skeleton, in one folder.
 gather() {
-    mkdir -p "$1"
-    cp -r "tests/mutants/submissions/lesson_$2/." "$1" 2>/dev/null
+    mkdir "$1" "$1/the_skeleton"
+    sh tests/mutants/expand.sh "tests/mutants/submissions/lesson_$2" "$1" || exit 1
     cp -r "$3/solution" "$1/the_solution"
+    chmod -R u+w "$1/the_solution" # the tree may be read-only
     echo 'points: all' >"$1/the_solution/expected"
-    mkdir "$1/the_skeleton"
     cp "$3"/*.c "$3"/*.cu "$1/the_skeleton" 2>/dev/null
     echo 'points: 0' >"$1/the_skeleton/expected"
 }

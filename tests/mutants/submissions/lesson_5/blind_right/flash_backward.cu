@@ -1,0 +1,1 @@
+../../../../../lessons/05_flash_backward/exercise/flash_backward.cu
