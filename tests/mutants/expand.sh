@@ -32,6 +32,6 @@ for base in "$lesson"/*; do
         patch --silent --force --fuzz=0 --no-backup-if-mismatch --strip=0 --directory="$to/$name" <"$patch" >&2 ||
             fail "$patch: does not fit $base"
         diff -r "$to/$whole" "$to/$name" >/dev/null && fail "$patch: changes nothing"
-        sed -n '/^--- /q; /^[a-z]*: /p' "$patch" >"$to/$name/expected"
+        sed -n '/^[a-z]*: /p' "$patch" >"$to/$name/expected"
     done
 done
