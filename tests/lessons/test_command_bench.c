@@ -1,8 +1,7 @@
 /* tandem bench and bench-cpu, driven as their users drive them. No test looks at a time. */
 #include "../../checks/operations.h"
 #include "../../checks/peers/peers.h"
-#include "../../checks/record.h"
-#include "../support.h"
+#include "../table.h"
 #include <math.h>
 
 static char folder[64];
@@ -16,13 +15,6 @@ static void teardown(void) {
 }
 
 TestSuite(command_bench, .init = setup, .fini = teardown);
-
-static td_record *read_rows(const char *name) {
-    td_record *record = NULL;
-    td_error err = {TD_OK, ""};
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, name), &err), TD_OK, "%s", err.message);
-    return record;
-}
 
 static void refused(char *a, char *b, int status, const char *said) {
     support_child in = {.folder = folder};
@@ -54,7 +46,7 @@ Test(command_bench, a_row_for_every_variant_with_its_place_and_provenance) {
     support_tandem(&in, &result, "bench", "OP=softmax", "M=9", "N=7", "SECONDS=0", "OUT=a/b.csv");
     cr_assert_eq(result.status, 0, "%s", result.err);
     cr_assert(strstr(result.out, "scope   softmax") && strstr(result.out, "shape   M=9 N=7"), "%s", result.out);
-    td_record *rows = read_rows("a/b.csv");
+    td_record *rows = table(folder, "a/b.csv");
     int expected = 0;
     const td_variant *v;
     for (int i = 0; (v = td_variant_at(i)); i++) {
@@ -84,7 +76,7 @@ Test(command_bench, a_wrong_variant_gets_a_verdict_and_no_time) {
     support_tandem(&in, &result, "bench", variant, "T=40", "H=1", "D=4", "SECONDS=0", "OUT=x.csv");
     cr_assert_eq(result.status, 1, "%s", result.err);
     cr_assert(strstr(result.err, "1 of 1 variants gave a wrong answer"), "%s", result.err);
-    td_record *rows = read_rows("x.csv");
+    td_record *rows = table(folder, "x.csv");
     cr_expect(!strncmp(td_record_get_text(rows, 0, "verdict"), "FAIL: ", 6));
     cr_expect(isnan(td_record_get(rows, 0, "median_ms")));
     td_record_delete(rows);
@@ -95,7 +87,7 @@ Test(command_bench, cpu_beside_openblas) {
     support_result result;
     support_tandem(&in, &result, "bench-cpu", "H=2", "T=20", "D=8", "N=16", "ROUNDS=4", "LONG=16384", "OUT=c.csv");
     cr_assert_eq(result.status, 0, "%s", result.err);
-    td_record *rows = read_rows("c.csv");
+    td_record *rows = table(folder, "c.csv");
     cr_assert_eq(td_record_rows(rows), 6);
     cr_expect_str_eq(td_record_get_text(rows, 1, "mask"), "causal-top-left");
     cr_expect_eq(td_record_get(rows, 2, "runs"), 1); /* dense_f64: rounds 0, 4, 8 … */

@@ -1,7 +1,6 @@
 /* tandem bench-adam on the emulator, which has no clock: the checks alone. */
 #include "../../checks/adam_trial.h"
-#include "../../checks/record.h"
-#include "../support.h"
+#include "../table.h"
 #include <math.h>
 
 Test(command_bench_adam, checks_both_rungs_on_the_emulator) {
@@ -11,8 +10,7 @@ Test(command_bench_adam, checks_both_rungs_on_the_emulator) {
     support_result r;
     support_tandem(NULL, &r, "bench-adam", "BACKEND=emulated", "COUNT=600", "TENSORS=7", "STEPS=1,3,6", out);
     cr_assert_eq(r.status, 0, "%s%s", r.out, r.err);
-    td_record *record;
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "adam.csv"), NULL), TD_OK);
+    td_record *record = table(folder, "adam.csv");
     cr_assert_eq(td_record_rows(record), TD_ADAM_RUNGS);
     for (int row = 0; row < TD_ADAM_RUNGS; row++) {
         cr_expect_str_eq(td_record_get_text(record, row, "variant"), td_adam_rung_name((td_adam_rung)row));

@@ -1,6 +1,5 @@
 /* tandem check, driven as its users drive it: its exit status is the verdict, and nothing checked is not a pass. */
-#include "../../checks/record.h"
-#include "../support.h"
+#include "../table.h"
 #include <math.h>
 
 Test(command_check, right_variants_pass) {
@@ -85,9 +84,7 @@ Test(command_check, the_csv_holds_every_number_and_how_it_came_about) {
     support_result r;
     support_tandem(&(support_child){.folder = folder}, &r, "check", "T=17", "D=8", "CSV=new/rows.csv");
     cr_assert_eq(r.status, 0, "%s", r.err);
-    td_record *record;
-    td_error err;
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "new/rows.csv"), &err), TD_OK, "%s", err.message);
+    td_record *record = table(folder, "new/rows.csv");
     cr_expect_geq(td_record_rows(record), 8);
     cr_expect_eq(td_record_get(record, 0, "Tq"), 17);
     cr_expect_str_eq(td_record_get_text(record, 2, "variant"), "dense_f32");

@@ -1,22 +1,18 @@
 /* tandem check-gpu: a row for each check, and no pass without a device. */
-#include "../../checks/record.h"
-#include "../support.h"
+#include "../table.h"
 #include "tandem/device.h"
 
 Test(command_check_gpu, a_rung_of_the_emulator_passes_and_every_check_is_a_row) {
     support_result r;
     char folder[64];
     support_folder(folder);
-    const char *path = support_path(folder, "rows.csv");
     char out[100];
-    snprintf(out, sizeof out, "OUT=%s", path);
+    snprintf(out, sizeof out, "OUT=%s/rows.csv", folder);
     support_tandem(NULL, &r, "check-gpu", "BACKEND=emulated", "SHAPES=few", "VARIANT=emu_online_warp_f32", out);
     cr_assert_eq(r.status, 0, "%s", r.err);
     const char *summary = strstr(r.out, "1 variants, ");
     cr_assert(summary && strstr(r.out, " 0 variants with a FAIL"), "%s", r.out);
-    td_record *rows;
-    td_error err;
-    cr_assert_eq(td_record_read_csv(&rows, path, &err), TD_OK, "%s", err.message);
+    td_record *rows = table(folder, "rows.csv");
     int checks = 0, repeated = 0;
     for (int i = 0; i < td_record_rows(rows); i++)
         checks += strcmp(td_record_get_text(rows, i, "verdict"), "SKIP") != 0,

@@ -1,9 +1,8 @@
 /* tandem grade as it is called: each end of a submission has its exit status, and every end its reports. Exercise 2 is
  * graded, one check of it: the quickest there is. */
 #include "../../checks/file.h"
-#include "../../checks/record.h"
 #include "../checks/grade/schema.h"
-#include "../support.h"
+#include "../table.h"
 #include <signal.h>
 #include <time.h>
 
@@ -73,8 +72,6 @@ static void reported(const char *words) {
 }
 
 Test(command_grade, a_right_answer) {
-    td_record *record;
-    td_error err = {TD_OK, ""};
     hand_in("");
     grade("CASE=roof", "SEED=3", "SECRET=811543");
     cr_expect_eq(result.status, 0, "%s%s", result.out, result.err);
@@ -89,7 +86,7 @@ Test(command_grade, a_right_answer) {
     reported("\"score\": 10.0");
     reported("\"complete\": true");
     reported("\"secret\": \"as given\"");
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "out/results.csv"), &err), TD_OK, "%s", err.message);
+    td_record *record = table(folder, "out/results.csv");
     cr_expect_eq(td_record_rows(record), 8);
     td_record_delete(record);
     cr_expect_eq(access(support_path(folder, "out/junit.xml"), R_OK), 0);

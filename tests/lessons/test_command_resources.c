@@ -1,7 +1,6 @@
 /* tandem resources: the launches of a variant's kernels, and what of them is known without a GPU. */
 #include "../../checks/operations.h"
-#include "../../checks/record.h"
-#include "../support.h"
+#include "../table.h"
 #include <math.h>
 
 static const td_variant *first_emulated(void) {
@@ -21,8 +20,7 @@ Test(command_resources, an_emulated_launch_has_a_shape_and_no_registers) {
     support_result r;
     support_tandem(NULL, &r, "resources", variant, "T=9", "D=8", "H=1", out);
     cr_assert_eq(r.status, 0, "%s", r.err);
-    td_record *record;
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "resources.csv"), NULL), TD_OK);
+    td_record *record = table(folder, "resources.csv");
     cr_assert_gt(td_record_rows(record), 0);
     for (int row = 0; row < td_record_rows(record); row++) {
         cr_expect_str_eq(td_record_get_text(record, row, "variant"), v->name);

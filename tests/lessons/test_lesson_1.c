@@ -1,6 +1,6 @@
 /* Lesson 1 on a tiny model, driven as a learner does. No time is asserted: a busy machine must not fail a test. */
-#include "../../checks/record.h"
-#include "../support.h"
+#include "../table.h"
+#include "lesson.h"
 #include <math.h>
 
 Test(lesson_1, runs_to_its_end_and_writes_what_it_says) {
@@ -9,24 +9,13 @@ Test(lesson_1, runs_to_its_end_and_writes_what_it_says) {
     snprintf(out, sizeof out, "OUT=%s", folder);
     support_result r;
     support_tandem(NULL, &r, "lesson", "1", "LAYERS=1", "C=16", "H=2", "T=16", "B=2", "STEPS=3", out);
-    cr_assert_eq(r.status, 0, "%s", r.err);
-    cr_assert_str_empty(r.err);
-    static const char *const said[] = {"after a sync",
-                                       "refused: speed-up: scope full step against forward",
-                                       "submitted in one step: 26; the structure says 10·layers",
-                                       "a step ahead",
-                                       "interrupted",
-                                       "Self-test",
-                                       "make check-1",
-                                       "replay"};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++) cr_assert_not_null(strstr(r.out, said[i]), "%s", said[i]);
+    ended_well(&r);
+    says(&r, "after a sync", "refused: speed-up: scope full step against forward",
+         "submitted in one step: 26; the structure says 10·layers", "a step ahead", "interrupted", "Self-test",
+         "make check-1", "replay");
     support_gpu_section(r.out, "On a GPU\n");
-    static const char *const file[] = {"boundary", "warmup", "scopes", "mean_and_median", "amdahl", "waiting"};
-    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "lesson-1/%s.csv", file[i]);
-        cr_assert_eq(access(support_path(folder, name), R_OK), 0, "%s", name);
-    }
+    wrote(folder, "lesson-1/boundary.csv", "lesson-1/warmup.csv", "lesson-1/scopes.csv", "lesson-1/mean_and_median.csv",
+          "lesson-1/amdahl.csv", "lesson-1/waiting.csv");
     support_folder_remove(folder);
 }
 
@@ -38,11 +27,8 @@ Test(lesson_1, shares_and_memory_add_up) {
     support_result r;
     support_tandem(NULL, &r, "lesson", "1", "LAYERS=2", "C=16", "H=4", "T=8", "B=3", "STEPS=2", "DTYPE=f64", out);
     cr_assert_eq(r.status, 0, "%s", r.err);
-    td_record *record;
-    td_error err;
     double sum = 0;
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "lesson-1/amdahl.csv"), &err), TD_OK, "%s",
-                 err.message);
+    td_record *record = table(folder, "lesson-1/amdahl.csv");
     cr_assert_eq(td_record_rows(record), 11); /* eight kinds of operation, zeroing, Adam, and what lies between */
     for (int i = 0; i < td_record_rows(record); i++) {
         double share = td_record_get(record, i, "share_percent");
@@ -52,8 +38,7 @@ Test(lesson_1, shares_and_memory_add_up) {
     cr_assert(fabs(sum - 100) <= 1e-9, "%.12g", sum);
     td_record_delete(record);
 
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "lesson-1/memory_by_tag.csv"), &err), TD_OK, "%s",
-                 err.message);
+    record = table(folder, "lesson-1/memory_by_tag.csv");
     int formulas = 0;
     for (int i = 0; i < td_record_rows(record); i++) {
         double formula = td_record_get(record, i, "formula_mib"), peak = td_record_get(record, i, "peak_mib");
@@ -67,25 +52,12 @@ Test(lesson_1, shares_and_memory_add_up) {
 }
 
 Test(lesson_1, refuses_a_model_that_cannot_be) {
-    char folder[64];
-    support_folder(folder);
-    support_child there = {.folder = folder};
-    support_result r;
-    static const struct {
-        char *given[2];
-        const char *said;
-    } bad[] = {
+    static const refusal bad[] = {
         {{"H=3", "C=16"}, "H=3: must divide C=16"},
         {{"H=1", "C=257"}, "heads of at most 256"},
-        {{"DTYPE=bf16", "T=8"}, "DTYPE=bf16: must be f64 or f32"},
-        {{"STEPS=0", "T=8"}, "STEPS=0: must be"},
-        {{"T=0", "B=1"}, "T=0: must be"},
+        {{"DTYPE=bf16"}, "DTYPE=bf16: must be f64 or f32"},
+        {{"STEPS=0"}, "STEPS=0: must be"},
+        {{"T=0"}, "T=0: must be"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        support_tandem(&there, &r, "lesson", "1", bad[i].given[0], bad[i].given[1]);
-        cr_assert_eq(r.status, 2, "%s: %d", bad[i].said, r.status);
-        cr_assert_not_null(strstr(r.err, bad[i].said), "%s", r.err);
-        cr_assert_eq(strchr(r.err, '\n'), r.err + strlen(r.err) - 1, "one line: %s", r.err);
-    }
-    support_folder_remove(folder);
+    refuses("1", bad);
 }

@@ -1,7 +1,7 @@
 /* Lesson 4 on small shapes, driven as a learner does: it ends well, counts what its formulas say, and writes its files.
  */
-#include "../../checks/record.h"
-#include "../support.h"
+#include "../table.h"
+#include "lesson.h"
 
 static void run(support_result *r, const char *folder, char *shape, char *more) {
     char out[96];
@@ -9,29 +9,15 @@ static void run(support_result *r, const char *folder, char *shape, char *more) 
     support_tandem(NULL, r, "lesson", "4", shape, more, "D=16", "SEEDS=1", "MEMORY=1", out);
 }
 
-static void says(const support_result *r, const char *text) {
-    cr_expect_not_null(strstr(r->out, text), "%s", text);
-}
-
 Test(lesson_4, runs_to_its_end_and_writes_what_it_says) {
     char folder[64];
     support_folder(folder);
     support_result r;
     run(&r, folder, "T=17", "BLOCK=16,24,64");
-    cr_assert_eq(r.status, 0, "%s", r.err);
-    cr_assert_str_empty(r.err);
-    says(&r, "emu_online_tiled_f32");
-    says(&r, "equal");
-    says(&r, "refused");
-    says(&r, "block = 24");
-    says(&r, "(b) unchanged");
-    says(&r, "Self-test");
-    says(&r, "make check-4");
-    cr_expect_null(strstr(r.out, "the text is missing"));
-    static const char *const files[] = {"lesson-4/ladder_counts.csv", "lesson-4/traffic_vs_T.csv", "lesson-4/loops.csv",
-                                        "lesson-4/error_vs_block.csv", "lesson-4/memory_vs_T.csv"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        cr_expect_eq(access(support_path(folder, files[i]), R_OK), 0, "%s", files[i]);
+    ended_well(&r);
+    says(&r, "emu_online_tiled_f32", "equal", "refused", "block = 24", "(b) unchanged", "Self-test", "make check-4");
+    wrote(folder, "lesson-4/ladder_counts.csv", "lesson-4/traffic_vs_T.csv", "lesson-4/loops.csv",
+          "lesson-4/error_vs_block.csv", "lesson-4/memory_vs_T.csv");
     support_folder_remove(folder);
 }
 
@@ -45,12 +31,11 @@ Test(lesson_4, counts_are_those_by_hand) {
                 {"emu_online_warp_f32", 4 * (32 + 96)},
                 {"emu_online_tiled_f32", 4 * (32 + 64)}};
     char folder[64];
-    td_record *record;
     support_folder(folder);
     support_result r;
     run(&r, folder, "T=2", "MASK=causal");
     cr_assert_eq(r.status, 0, "%s", r.err);
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "lesson-4/ladder_counts.csv"), NULL), TD_OK);
+    td_record *record = table(folder, "lesson-4/ladder_counts.csv");
     for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
         int found = 0;
         for (int i = 0; i < td_record_rows(record); i++) {
@@ -65,15 +50,8 @@ Test(lesson_4, counts_are_those_by_hand) {
 }
 
 Test(lesson_4, refuses_what_no_rung_takes) {
-    char folder[64];
-    support_folder(folder);
-    support_result r;
-    run(&r, folder, "T=17", "DTYPE=f64");
-    cr_expect_eq(r.status, 2);
-    cr_expect_not_null(strstr(r.err, "DTYPE = f64"), "%s", r.err);
-    run(&r, folder, "T=257", "DTYPE=f32");
-    cr_expect_eq(r.status, 2);
-    support_folder_remove(folder);
+    static const refusal bad[] = {{{"DTYPE=f64"}, "DTYPE = f64: no rung takes it"}, {{"T=257"}, "T=257: must be"}};
+    refuses("4", bad);
 }
 
 /* Rows of d = 1 begin at no multiple of 16 bytes: two of the matrix rungs leave them to mma, and the tables say so. */
@@ -84,14 +62,12 @@ Test(lesson_4, says_which_rungs_leave_the_shape_to_another) {
     support_result r;
     support_tandem(NULL, &r, "lesson", "4", "T=1", "D=1", "DTYPE=bf16", "SEEDS=1", "MEMORY=1", out);
     cr_assert_eq(r.status, 0, "%s", r.err);
-    says(&r, "emu_mma_async_bf16 runs mma here: no row of its own.");
-    says(&r, "emu_mma_rows_bf16 runs mma here");
-    says(&r, "by mma"); /* d = 46, among the demands */
+    says(&r, "emu_mma_async_bf16 runs mma here: no row of its own.", "emu_mma_rows_bf16 runs mma here",
+         "by mma" /* d = 46, among the demands */);
     static const char *const files[] = {"lesson-4/matrix_counts.csv", "lesson-4/ladder_counts.csv"};
     for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
-        td_record *record;
+        td_record *record = table(folder, files[k]);
         int own = 0;
-        cr_assert_eq(td_record_read_csv(&record, support_path(folder, files[k]), NULL), TD_OK);
         for (int i = 0; i < td_record_rows(record); i++) {
             const char *variant = td_record_get_text(record, i, "variant");
             own += !strcmp(variant, "emu_mma_bf16") || !strcmp(variant, "emu_mma_swizzled_bf16");

@@ -1,7 +1,7 @@
 /* Lesson 5 on small shapes, driven as a learner does: it ends well, counts what its formulas say, tells right gradients
  * from wrong ones, and writes its files. */
-#include "../../checks/record.h"
-#include "../support.h"
+#include "../table.h"
+#include "lesson.h"
 
 static void run(support_result *r, const char *folder, char *shape, char *more) {
     char out[96];
@@ -9,40 +9,17 @@ static void run(support_result *r, const char *folder, char *shape, char *more) 
     support_tandem(NULL, r, "lesson", "5", shape, more, "D=16", "CPU_T=48", "RUNS=4", "MEMORY=1", out);
 }
 
-static void says(const support_result *r, const char *text) {
-    cr_expect_not_null(strstr(r->out, text), "%s", text);
-}
-
-static td_record *table(const char *folder, const char *file) {
-    td_record *record = NULL;
-    td_error err = {0};
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, file), &err), TD_OK, "%s", err.message);
-    return record;
-}
-
 Test(lesson_5, runs_to_its_end_and_writes_what_it_says) {
     char folder[64];
     support_folder(folder);
     support_result r;
     run(&r, folder, "T=17", "STEPS=20");
-    cr_assert_eq(r.status, 0, "%s", r.err);
-    cr_assert_str_empty(r.err);
-    says(&r, "without D  its sum");
-    says(&r, "emu_backward_registers_two_pass_f32");
-    says(&r, "FAIL: not P");
-    says(&r, "refused");
-    says(&r, "the same bits");
-    says(&r, "equal    FAIL"); /* finite differences: with D, without D */
-    says(&r, "named: just so");
-    says(&r, "(b) backward may be wrong");
-    says(&r, "Self-test");
-    says(&r, "make check-5");
-    cr_expect_null(strstr(r.out, "the text is missing"));
-    static const char *const files[] = {"lesson-5/memory_vs_T.csv",   "lesson-5/conflict.csv",
-                                        "lesson-5/repeats.csv",       "lesson-5/ladder_outputs.csv",
-                                        "lesson-5/ladder_counts.csv", "lesson-5/losses.csv"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        cr_expect_eq(access(support_path(folder, files[i]), R_OK), 0, "%s", files[i]);
+    ended_well(&r);
+    says(&r, "without D  its sum", "emu_backward_registers_two_pass_f32", "FAIL: not P", "refused", "the same bits",
+         "equal    FAIL" /* finite differences: with D, without D */, "named: just so", "(b) backward may be wrong",
+         "Self-test", "make check-5");
+    wrote(folder, "lesson-5/memory_vs_T.csv", "lesson-5/conflict.csv", "lesson-5/repeats.csv",
+          "lesson-5/ladder_outputs.csv", "lesson-5/ladder_counts.csv", "lesson-5/losses.csv");
 
     /* the loss falls, with the right gradient and with the wrong ones */
     td_record *losses = table(folder, "lesson-5/losses.csv");
@@ -76,15 +53,8 @@ Test(lesson_5, counts_are_those_by_hand) {
 }
 
 Test(lesson_5, refuses_what_no_rung_takes) {
-    char folder[64];
-    support_folder(folder);
-    support_result r;
-    run(&r, folder, "T=17", "DTYPE=f64");
-    cr_expect_eq(r.status, 2);
-    cr_expect_not_null(strstr(r.err, "DTYPE = f64"), "%s", r.err);
-    run(&r, folder, "T=129", "DTYPE=f32");
-    cr_expect_eq(r.status, 2);
-    support_folder_remove(folder);
+    static const refusal bad[] = {{{"DTYPE=f64"}, "DTYPE = f64: no rung takes it"}, {{"T=129"}, "T=129: must be"}};
+    refuses("5", bad);
 }
 
 /* Beyond d = 128 the rungs with registers run rung 3, and backward_mma the two passes of the rung before it. */
@@ -95,9 +65,9 @@ Test(lesson_5, says_which_rungs_leave_the_shape_to_another) {
     support_result r;
     support_tandem(NULL, &r, "lesson", "5", "T=2", "D=136", "CPU_T=8", "RUNS=2", "MEMORY=1", "STEPS=1", out);
     cr_assert_eq(r.status, 0, "%s", r.err);
-    says(&r, "emu_backward_registers_f32 runs backward_two_pass here");
-    says(&r, "emu_backward_registers_two_pass_f32 runs backward_two_pass here");
-    says(&r, "emu_backward_mma_bf16 runs backward_mma_two_pass here: no row of its own.");
+    says(&r, "emu_backward_registers_f32 runs backward_two_pass here",
+         "emu_backward_registers_two_pass_f32 runs backward_two_pass here",
+         "emu_backward_mma_bf16 runs backward_mma_two_pass here: no row of its own.");
     td_record *counts = table(folder, "lesson-5/matrix_counts.csv");
     cr_assert_eq(td_record_rows(counts), 1);
     cr_expect_str_eq(td_record_get_text(counts, 0, "variant"), "emu_backward_mma_two_pass_bf16");

@@ -1,24 +1,21 @@
 /* Lesson 6 on small models, driven as a learner does: right steps pass, each fault fails and is named, a hang is
  * reported, and where there is no mpirun the rest is still taught. */
-#include "../../checks/record.h"
-#include "../support.h"
-
-static void says(const support_result *r, const char *text) {
-    cr_expect_not_null(strstr(r->out, text), "%s", text);
-}
-
-static td_record *table(const char *folder, const char *file) {
-    td_record *record = NULL;
-    td_error err = {0};
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, file), &err), TD_OK, "%s", err.message);
-    return record;
-}
+#include "../table.h"
+#include "lesson.h"
 
 static void run(support_result *r, const char *folder, char *ranks, char *more) {
     char out[96];
     snprintf(out, sizeof out, "OUT=%s", folder);
     support_tandem(NULL, r, "lesson", "6", ranks, more, "B=3", "T=16", "C=16", "STEPS=2", "ROUNDS=1", "TIME_B=1",
                    "TIME_T=8", "TIME_LAYERS=1", "TIME_C=16", "CAP=4KiB", "CAPS=1KiB,1MiB", "ALPHA=50us", out);
+}
+
+static void run_with_path(support_result *r, const char *path, const char *folder, char *more) {
+    char old[PATH_MAX];
+    snprintf(old, sizeof old, "%s", getenv("PATH"));
+    setenv("PATH", path, 1);
+    run(r, folder, "RANKS=2", more);
+    setenv("PATH", old, 1);
 }
 
 static int has_mpirun(void) {
@@ -64,20 +61,11 @@ Test(lesson_6, runs_to_its_end_and_names_each_fault) {
     support_folder(folder);
     support_result r;
     run(&r, folder, "RANKS=2", "SEED=1");
-    cr_assert_eq(r.status, 0, "%s", r.err);
-    cr_assert_str_empty(r.err);
-    says(&r, "SIMULATED link");
-    says(&r, "= 2.25   the gradient of the mean");
-    says(&r, "= 3.5   something else");
-    says(&r, "waits 2");
-    says(&r, "mismatch: rank");
-    says(&r, "REFUSED: speed-up: global batch = 1 against 2");
-    says(&r, "sent by a rank: 24 bytes; 2·(N − 1)/N of 16: 24, equal");
-    says(&r, "MODEL OUTPUT, not measured");
-    says(&r, "The drill's answer");
-    says(&r, "Self-test");
-    says(&r, "make check-6");
-    cr_expect_null(strstr(r.out, "the text is missing"));
+    ended_well(&r);
+    says(&r, "SIMULATED link", "= 2.25   the gradient of the mean", "= 3.5   something else", "waits 2",
+         "mismatch: rank", "REFUSED: speed-up: global batch = 1 against 2",
+         "sent by a rank: 24 bytes; 2·(N − 1)/N of 16: 24, equal", "MODEL OUTPUT, not measured", "The drill's answer",
+         "Self-test", "make check-6");
 
     td_record *equality = table(folder, "lesson-6/equality.csv"), *mistakes = table(folder, "lesson-6/mistakes.csv");
     cr_expect_eq(all_are(equality, "schemes", "PASS"), 4);
@@ -108,9 +96,8 @@ Test(lesson_6, one_rank_skips_what_needs_two) {
     support_result r;
     run(&r, folder, "RANKS=1", "SCHEME=bucketed");
     cr_assert_eq(r.status, 0, "%s", r.err);
-    says(&r, "SKIP: one rank has nobody to disagree with");
-    says(&r, "SKIP: one rank has one order");
-    says(&r, "SKIP: one rank is one process");
+    says(&r, "SKIP: one rank has nobody to disagree with", "SKIP: one rank has one order",
+         "SKIP: one rank is one process");
     td_record *equality = table(folder, "lesson-6/equality.csv");
     cr_expect_eq(all_are(equality, "schemes", "PASS"), 1);
     td_record_delete(equality);
@@ -119,20 +106,13 @@ Test(lesson_6, one_rank_skips_what_needs_two) {
 
 /* Without mpirun the text, the ring and the model remain, and nothing that was not run is shown as run. */
 Test(lesson_6, without_mpirun_the_rest_is_taught) {
-    char folder[64], old[PATH_MAX];
+    char folder[64];
     support_folder(folder);
     support_result r;
-    snprintf(old, sizeof old, "%s", getenv("PATH"));
-    setenv("PATH", folder, 1);
-    run(&r, folder, "RANKS=2", "SEED=1");
-    setenv("PATH", old, 1);
+    run_with_path(&r, folder, folder, "SEED=1");
     cr_assert_eq(r.status, 0, "%s", r.err);
-    says(&r, "SKIP: ");
-    says(&r, "mpirun");
-    says(&r, "SKIP: nothing was measured above");
-    says(&r, "sent by a rank: 24 bytes");
-    says(&r, "MODEL OUTPUT, not measured");
-    says(&r, "ranks.)");
+    says(&r, "SKIP: ", "mpirun", "SKIP: nothing was measured above", "sent by a rank: 24 bytes",
+         "MODEL OUTPUT, not measured", "ranks.)");
     cr_expect_null(strstr(r.out, "PASS"));
     cr_expect_neq(access(support_path(folder, "lesson-6/equality.csv"), R_OK), 0);
     support_folder_remove(folder);
@@ -140,13 +120,10 @@ Test(lesson_6, without_mpirun_the_rest_is_taught) {
 
 /* By hand: 8 ranks of one node over 300 GB/s, 3 us: 2·7·(3 us + 622 MiB / 8 / 300 GB/s). */
 Test(lesson_6, the_model_is_that_by_hand) {
-    char folder[64], old[PATH_MAX];
+    char folder[64];
     support_folder(folder);
     support_result r;
-    snprintf(old, sizeof old, "%s", getenv("PATH"));
-    setenv("PATH", folder, 1);
-    run(&r, folder, "RANKS=2", "MODEL_BACKWARD=100ms");
-    setenv("PATH", old, 1);
+    run_with_path(&r, folder, folder, "MODEL_BACKWARD=100ms");
     td_record *model = table(folder, "lesson-6/ddp_scaling.csv");
     double bytes = 622.0 * 1048576, two = td_record_get(model, 0, "two_levels_ms"), last = 0;
     cr_expect_float_eq(two, 1e3 * 14 * (3e-6 + bytes / 8 / 300e9), 1e-9 * two);
@@ -161,10 +138,9 @@ Test(lesson_6, the_model_is_that_by_hand) {
 
 /* An mpirun of the test's own, in front of the others on PATH: a line of sh. */
 static void with_mpirun(const char *line, int status, const char *said) {
-    char folder[64], path[2 * PATH_MAX], old[PATH_MAX], script[256];
+    char folder[64], path[2 * PATH_MAX], script[256];
     support_folder(folder);
     support_result r;
-    snprintf(old, sizeof old, "%s", getenv("PATH"));
     snprintf(script, sizeof script, "#!/bin/sh\ncase $1 in --version) echo Open MPI;; *) %s;; esac\n", line);
     snprintf(path, sizeof path, "%s", support_path(folder, "mpirun"));
     support_write(path, script, strlen(script));
@@ -172,10 +148,8 @@ static void with_mpirun(const char *line, int status, const char *said) {
     snprintf(path, sizeof path, "%s", support_path(folder, "lesson-6")), mkdir(path, 0777);
     snprintf(path, sizeof path, "%s", support_path(folder, "lesson-6/equality.csv"));
     support_write(path, "part,verdict\nschemes,PASS\n", 26);
-    snprintf(path, sizeof path, "%s:%s", folder, old);
-    setenv("PATH", path, 1);
-    run(&r, folder, "RANKS=2", "SEED=1");
-    setenv("PATH", old, 1);
+    snprintf(path, sizeof path, "%s:%s", folder, getenv("PATH"));
+    run_with_path(&r, path, folder, "SEED=1");
     support_refused(&r, status, said);
     cr_expect_null(strstr(r.out, "PASS"), "what an earlier run left is shown");
     cr_expect_eq(support_entries(support_path(folder, "lesson-6")), 1, "its private folder is left");
@@ -193,27 +167,18 @@ Test(lesson_6, shows_nothing_that_ranks_did_not_write_now) {
 }
 
 Test(lesson_6, refuses_bad_parameters_in_one_line) {
-    static char *const bad[][2] = {{"RANKS=0", "RANKS=0: must be"},
-                                   {"RANKS=9", "RANKS=9: must be"},
-                                   {"SCHEME=fast", "SCHEME=fast: must"},
-                                   {"ALPHA=fast", "ALPHA=fast: must be"},
-                                   {"BETA=-1", "BETA=-1: must be"},
-                                   {"BETA=0", "BETA"},
-                                   {"CAP=0", "CAP=0: must be a size, 1"},
-                                   {"CAPS=1KiB,,2KiB", "CAPS=1KiB,,2KiB: must be 1 to 8 sizes"},
-                                   {"NODE=3", "NODE=3: must be one of"},
-                                   {"H=3", "H=3: must divide C=32"},
-                                   {"C=15", "C=15: must be an integer from 16 to 1024"},
-                                   {"SEED=-1", "SEED=-1: must be"},
-                                   {"TIME_C=6", "TIME_C=6: must be"}};
-    char folder[64], out[96];
-    support_folder(folder);
-    support_result r;
-    snprintf(out, sizeof out, "OUT=%s", folder);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        support_tandem(NULL, &r, "lesson", "6", bad[i][0], out);
-        support_refused(&r, 2, bad[i][1]);
-        cr_expect_str_empty(r.out, "%s", bad[i][0]);
-    }
-    support_folder_remove(folder);
+    static const refusal bad[] = {{{"RANKS=0"}, "RANKS=0: must be"},
+                                  {{"RANKS=9"}, "RANKS=9: must be"},
+                                  {{"SCHEME=fast"}, "SCHEME=fast: must"},
+                                  {{"ALPHA=fast"}, "ALPHA=fast: must be"},
+                                  {{"BETA=-1"}, "BETA=-1: must be"},
+                                  {{"BETA=0"}, "BETA"},
+                                  {{"CAP=0"}, "CAP=0: must be a size, 1"},
+                                  {{"CAPS=1KiB,,2KiB"}, "CAPS=1KiB,,2KiB: must be 1 to 8 sizes"},
+                                  {{"NODE=3"}, "NODE=3: must be one of"},
+                                  {{"H=3"}, "H=3: must divide C=32"},
+                                  {{"C=15"}, "C=15: must be an integer from 16 to 1024"},
+                                  {{"SEED=-1"}, "SEED=-1: must be"},
+                                  {{"TIME_C=6"}, "TIME_C=6: must be"}};
+    refuses("6", bad);
 }

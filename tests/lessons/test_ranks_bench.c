@@ -1,7 +1,6 @@
 /* tandem ranks bench and busbw: their rows and time lines, and what they refuse. Nothing here depends on a time. */
 #include "../../checks/launch.h"
-#include "../../checks/record.h"
-#include "../support.h"
+#include "../table.h"
 #include <math.h>
 
 static char folder[64];
@@ -15,13 +14,6 @@ static void launch(const char *const *arguments, int status) {
     cr_assert_eq(launched, TD_OK, "%s", err.message);
     cr_assert_eq(got.status, status, "%s%s", got.out, got.err);
     td_launched_free(&got);
-}
-
-static td_record *rows_of(const char *path) {
-    td_record *rows = NULL;
-    td_error err = {0};
-    cr_assert_eq(td_record_read_csv(&rows, path, &err), TD_OK, "%s", err.message);
-    return rows;
 }
 
 static void check_row(const td_record *rows, int i, const char *scheme, int64_t cap, int buckets) {
@@ -48,7 +40,7 @@ Test(ranks_bench, has_a_row_a_scheme_and_cap_and_a_line_a_collective) {
     launch((const char *const[]){"bench", "LAYERS=1", "C=8", "HEADS=2", "VOCAB=11", "T=6", "B=2", "STEPS=3",
                                  "CAPS=1KiB,1GiB", "ALPHA=1us", "BETA=1GB/s", out, timeline, NULL},
            0);
-    td_record *rows = rows_of(support_path(folder, "bench.csv")), *lines = rows_of(support_path(folder, "lines.csv"));
+    td_record *rows = table(folder, "bench.csv"), *lines = table(folder, "lines.csv");
     cr_assert_eq(td_record_rows(rows), 5);
     int parameters = (int)td_record_get(rows, 0, "buckets"), some = (int)td_record_get(rows, 3, "buckets");
     cr_expect_eq(parameters, 18);
@@ -73,7 +65,7 @@ Test(ranks_bench, busbw_doubles_from_least_to_most) {
     char out[PATH_MAX + 8];
     snprintf(out, sizeof out, "OUT=%s", support_path(folder, "busbw.csv"));
     launch((const char *const[]){"busbw", "LEAST=1KiB", "MOST=6KiB", out, NULL}, 0);
-    td_record *rows = rows_of(support_path(folder, "busbw.csv"));
+    td_record *rows = table(folder, "busbw.csv");
     cr_assert_eq(td_record_rows(rows), 3);
     for (int i = 0; i < 3; i++) {
         double bytes = td_record_get(rows, i, "bytes"), us = td_record_get(rows, i, "time_us");

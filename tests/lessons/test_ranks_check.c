@@ -1,14 +1,12 @@
 /* tandem ranks check under mpirun: every scheme passes every case on 1, 2, 3, 4 and 8 ranks. */
 #include "../../checks/launch.h"
-#include "../../checks/record.h"
-#include "../support.h"
+#include "../table.h"
 #include <math.h>
 
 static void check(int ranks) {
     char folder[64], out[PATH_MAX + 8];
     td_launched got;
     td_error err = {0};
-    td_record *rows;
     support_folder(folder);
     snprintf(out, sizeof out, "OUT=%s", support_path(folder, "check.csv"));
     td_status launched = td_launch_ranks(ranks, NULL,
@@ -18,7 +16,7 @@ static void check(int ranks) {
     if (launched == TD_UNSUPPORTED) cr_skip_test("SKIP: %s", err.message);
     cr_assert_eq(launched, TD_OK, "%s", err.message);
     cr_assert_eq(got.status, 0, "%d ranks: %s%s", ranks, got.out, got.err);
-    cr_assert_eq(td_record_read_csv(&rows, support_path(folder, "check.csv"), &err), TD_OK, "%s", err.message);
+    td_record *rows = table(folder, "check.csv");
     int schemes[4] = {0}, of_adam = 0;
     static const char *const names[] = {"naive", "flat", "overlapped", "bucketed"};
     for (int i = 0; i < td_record_rows(rows); i++) {

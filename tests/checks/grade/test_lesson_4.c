@@ -82,17 +82,21 @@ Test(grade_lesson_4, a_device_of_ones_own_is_not_linked) {
     support_folder_remove(folder);
 }
 
-/* The whole of it is graded by make check-grader. */
-Test(grade_lesson_4, solution_and_skeleton) {
-    td_grade *record = whole_graded("lessons/04_flash_forward/exercise/solution", 4, "masks");
+static void passes_alone(const char *submission, int number, const char *check) {
+    td_grade *record = whole_graded(submission, number, check);
     const td_graded_lesson *lesson = &record->lesson[0];
     for (int i = 0; i < lesson->rubric.n; i++)
         cr_expect_eq(lesson->result[i].graded,
-                     strcmp(lesson->rubric.line[i].name, "masks") ? TD_GRADED_SKIPPED : TD_GRADED_PASS, "%s: %s",
+                     strcmp(lesson->rubric.line[i].name, check) ? TD_GRADED_SKIPPED : TD_GRADED_PASS, "%s: %s",
                      lesson->rubric.line[i].name, lesson->result[i].message);
     free(record);
-    record = whole_graded("lessons/04_flash_forward/exercise", 4, NULL);
-    lesson = &record->lesson[0];
+}
+
+/* The whole of it is graded by make check-grader. */
+Test(grade_lesson_4, solution_and_skeleton) {
+    passes_alone("lessons/04_flash_forward/exercise/solution", 4, "masks");
+    td_grade *record = whole_graded("lessons/04_flash_forward/exercise", 4, NULL);
+    const td_graded_lesson *lesson = &record->lesson[0];
     cr_expect_eq(record->points, 0);
     for (int i = 0; i < lesson->rubric.n; i++)
         if (lesson->result[i].graded == TD_GRADED_WRONG)
@@ -103,13 +107,7 @@ Test(grade_lesson_4, solution_and_skeleton) {
 }
 
 Test(grade_lesson_4, kernels_of_lesson_5) {
-    td_grade *record = whole_graded("lessons/05_flash_backward/exercise/solution", 5, "cuda_masks");
-    const td_graded_lesson *lesson = &record->lesson[0];
-    for (int i = 0; i < lesson->rubric.n; i++)
-        cr_expect_eq(lesson->result[i].graded,
-                     strcmp(lesson->rubric.line[i].name, "cuda_masks") ? TD_GRADED_SKIPPED : TD_GRADED_PASS, "%s: %s",
-                     lesson->rubric.line[i].name, lesson->result[i].message);
-    free(record);
+    passes_alone("lessons/05_flash_backward/exercise/solution", 5, "cuda_masks");
 }
 
 Test(grade_lesson_4, limits_of_kernels) {

@@ -1,8 +1,7 @@
 /* Ranks in real children: what they do to each other is found, and said of the one who did it; and the two exercises of
  * ranks graded, in part. The whole of them is graded by make check-grader. */
-#include "../../../checks/grade/grade.h"
 #include "../../../checks/grade/ranks_world.h"
-#include "probe.h"
+#include "whole.h"
 #include <math.h>
 
 static td_status no_question(void *context, td_ranks_world *world, int rank, uint32_t what, td_wire_reader *question,
@@ -87,12 +86,7 @@ Test(grade_ranks, in_children) {
 }
 
 static td_graded_lesson graded(const char *submission, int lesson, const char *only) {
-    td_sandbox sandbox = probe_sandbox(TD_TIERS);
-    td_grade_options options = {
-        .submission = submission, .lesson = lesson, .seed = 3, .secret = 4, .only_case = only, .seconds = 120};
-    td_grade *record;
-    td_error err;
-    cr_assert_eq(td_grade_submission(&record, &options, &sandbox, &err), TD_OK, "%s", err.message);
+    td_grade *record = whole_graded(submission, lesson, only);
     td_graded_lesson first = record->lesson[0];
     free(record);
     return first;

@@ -1,6 +1,6 @@
 /* Reports of a record made by hand, hostile words included: each is read back by another's parser. */
-#include "../../../checks/record.h"
 #include "../../../checks/text.h"
+#include "../../table.h"
 #include "graded.h"
 #include "schema.h"
 
@@ -156,10 +156,8 @@ Test(reports, tap_has_its_plan_and_no_stray_directive) {
 }
 
 Test(reports, csv_is_read_back) {
-    td_record *record;
-    td_error err = {TD_OK, ""};
     free(written(td_report_csv, "results.csv"));
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "results.csv"), &err), TD_OK, "%s", err.message);
+    td_record *record = table(folder, "results.csv");
     cr_assert_eq(td_record_rows(record), 5);
     cr_expect_eq(td_record_get(record, 3, "points"), 5);
     cr_expect_eq(td_record_get(record, 3, "ratio"), 0.625);
@@ -172,7 +170,7 @@ Test(reports, csv_is_read_back) {
     td_record_delete(record);
     graded_lesson(grade)->suspect[0].told = 0;
     free(written(td_report_csv, "results.csv"));
-    cr_assert_eq(td_record_read_csv(&record, support_path(folder, "results.csv"), &err), TD_OK, "%s", err.message);
+    record = table(folder, "results.csv");
     cr_expect_str_eq(td_record_get_text(record, 1, "mistakes"), "unknown");
     cr_expect_str_eq(td_record_get_text(record, 0, "mistakes"), "");
     cr_expect_str_eq(td_record_about_of(record, "complete"), "yes");
