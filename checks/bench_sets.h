@@ -31,8 +31,7 @@ void td_bench_sets_turn(td_bench_sets *sets, int run);
 td_status td_bench_sets_run(td_bench_sets *sets, td_error *err);
 /* Look at what the last run left: outputs written, inputs and bands untouched, the new row right. */
 void td_bench_sets_inspect(td_bench_sets *sets);
-/* Check the last run's output: every row; where the oracle would take too long, a sample, and of a backward pass a
- * whole head besides, if that is not too long either. */
+/* Check the last run's output: every row, or a sample where the oracle would take too long. */
 td_status td_bench_sets_check(td_bench_sets *sets, td_verdict *verdict, td_error *err);
 
 #endif
