@@ -60,12 +60,4 @@ static __device__ __forceinline__ float td_float(td_fp16 x) {
     return td_half_to_float(x.bits);
 }
 
-/* Host. Whether a tensor's rows may be read and written 16 bytes at a time: contiguous, of whole vectors, aligned. */
-static inline bool td_in_vectors(const td_tensor *t) {
-    int64_t elements = 16 / (int64_t)td_dtype_size(t->dtype);
-    bool vectors = t->stride[3] == 1 && t->size[3] % elements == 0 && (uintptr_t)t->data % 16 == 0;
-    for (int k = 0; k < 3; k++) vectors = vectors && t->stride[k] % elements == 0;
-    return vectors;
-}
-
 #endif

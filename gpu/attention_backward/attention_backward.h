@@ -9,6 +9,7 @@
 #define TANDEM_GPU_ATTENTION_BACKWARD_H
 
 #include "../gpu.h"
+#include "../vectors.h"
 
 #define TD_BACKWARD_DECLARE(NAME)                                                                                      \
     extern "C" const td_variant TD_GPU(attention_##NAME##_f32), TD_GPU(attention_##NAME##_bf16),                       \

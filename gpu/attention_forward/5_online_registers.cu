@@ -22,6 +22,7 @@
  *   online_registers_f32     float     float             float, then their tensor's dtype */
 #include "attention_forward.h"
 #include "register_tile.h"
+#include "vectors.h"
 
 /* The tile of a block: D is d rounded up, ROWS its queries, BLOCKS how many a multiprocessor is to hold. */
 template <int ROWS_, int D_, int BLOCKS_> struct td_tile {

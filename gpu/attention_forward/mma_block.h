@@ -4,17 +4,13 @@
 #define TANDEM_GPU_MMA_BLOCK_H
 
 #include "mma_tile.h"
-
-/* Whether a tensor's rows may be read in vectors, and counted in 32 bits. */
-static inline bool td_fits_eights(const td_tensor *t) {
-    return td_in_vectors(t) && t->stride[2] == (int)t->stride[2];
-}
+#include "vectors.h"
 
 #define TD_LIMIT_PADDED "; d is padded to 64, 128 or 256 with zeros"
 #define TD_LIMIT_EIGHTS TD_LIMIT_PADDED "; tensors whose rows do not begin at multiples of 16 bytes go to mma"
 
-/* What the host knows of a problem before it launches: whether Q, K and V, and O in the dtype of Q, fit eights; and
- * query i may read i + 1 + diagonal keys, as far as there are any. */
+/* What the host knows of a problem before it launches: whether Q, K and V, and O in the dtype of Q, fit vectors of 8;
+ * and query i may read i + 1 + diagonal keys, as far as there are any. */
 struct td_mma_plan {
     bool eights_in, eights_out;
     int64_t diagonal;
@@ -22,8 +18,8 @@ struct td_mma_plan {
 
 static inline td_mma_plan td_mma_plan_of(const td_forward *x) {
     const td_attention_problem *a = &x->a;
-    bool in = td_fits_eights(&x->Q) && td_fits_eights(&x->K) && td_fits_eights(&x->V);
-    bool out = x->O.data && x->O.dtype == x->Q.dtype && td_fits_eights(&x->O);
+    bool in = td_fits_vectors(&x->Q) && td_fits_vectors(&x->K) && td_fits_vectors(&x->V);
+    bool out = x->O.data && x->O.dtype == x->Q.dtype && td_fits_vectors(&x->O);
     return {in, out, a->mask == TD_MASK_NONE ? a->Tk : a->mask == TD_MASK_CAUSAL_TOP_LEFT ? 0 : a->Tk - a->Tq};
 }
 

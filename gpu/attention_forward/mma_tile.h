@@ -42,7 +42,7 @@ template <typename tile> static __device__ __forceinline__ int td_at(int row, in
 }
 
 /* Rows first … first + LENGTH − 1 of a head to shared memory; zeros beyond d and from row `end` on. EIGHTS: see
- * td_fits_eights. */
+ * td_fits_vectors. */
 template <typename tile, int LENGTH, typename T>
 static __device__ __forceinline__ void td_load_tile(T *to, const T *head, const td_tensor &t, int first, int end, int d,
                                                     bool eights) {

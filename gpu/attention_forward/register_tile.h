@@ -116,10 +116,4 @@ template <bool VECTOR> static __device__ __forceinline__ float4 td_four(const fl
     return x;
 }
 
-/* Whether every row of a tensor may be read in fours of neighbours, and its rows counted in 32 bits. */
-static inline bool td_fits_vectors(const td_tensor *t) {
-    return t->stride[3] == 1 && t->size[3] % 4 == 0 && t->stride[0] % 4 == 0 && t->stride[1] % 4 == 0 &&
-           t->stride[2] % 4 == 0 && (uintptr_t)t->data % 16 == 0 && t->stride[2] == (int)t->stride[2];
-}
-
 #endif
