@@ -3,6 +3,9 @@
 $(if $(BUILD),,$(error BUILD is empty: it must name a folder; call the Makefile beside README.md))
 CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
+# SPILLS=allow: what checks/spills.sh finds in a kernel is told, and the object kept. It is one of the flags, so that what
+# was allowed is judged anew without it.
+$(if $(filter-out allow,$(SPILLS)),$(error SPILLS=$(SPILLS): legal is allow))
 
 found := $(shell for p in jansson hwloc openblas; do $(PKG_CONFIG) --exists $$p 2>/dev/null && echo $$p; done)
 comma := ,
@@ -105,12 +108,12 @@ $(BUILD)/libtandem.so: $(call object,$(library)) $(gpu_objects) $(BUILD)/sources
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags checks/build.mk
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(flags) -MMD -MP -c -o $@ $<
-# What the assembler says of each kernel, its registers and what it spilled, stands in a .ptxas beside the object. A
-# kernel that spills is not built, unless SPILLS=allow: another nvcc may allot registers otherwise.
-$(BUILD)/obj/cuda/%.o: %.cu $(BUILD)/flags checks/build.mk
+# What the assembler says of each kernel, its registers and what it spilled, stands in a .ptxas beside the object.
+# ptxas -Werror would refuse spills alone: the losses that it announces are no warnings to it.
+$(BUILD)/obj/cuda/%.o: %.cu $(BUILD)/flags checks/build.mk checks/spills.sh
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)$(NVCC) $(nvcc_flags) -Xptxas -v -MMD -MP -c -o $@ $< 2>$(@:.o=.ptxas) || { cat $(@:.o=.ptxas) >&2; exit 1; }
-	$(if $(filter allow,$(SPILLS)),,@sh checks/spills.sh $(@:.o=.ptxas) || { rm -f $@; exit 1; })
+	@sh checks/spills.sh $< $(@:.o=.ptxas) '$(SPILLS)' || { rm $@; exit 1; }
 $(BUILD)/obj/cuda/gpu/cuda/blas_library.o: private nvcc_flags += -DTD_CUBLAS='"$(cuda_home)/lib64/libcublas.so"'
 $(BUILD)/obj/cuda/gpu/comm/%.o: private nvcc_flags += -isystem $(nccl_include) -DTD_NCCL_LIBRARY='"$(nccl_library)"'
 # Adam's update is the CPU's to the last bit: a·b + c rounds twice in both.
@@ -173,7 +176,7 @@ $(BUILD)/tests:
 endif
 
 # Change the flags and everything is compiled anew; add or remove a source and everything is linked anew.
-$(BUILD)/flags: text = $(CC) $(flags) $(CXX) $(emulate) $(NVCC) $(nvcc_flags) $(nccl_library) $(mpi_cflags) $(seccomp)
+$(BUILD)/flags: text = $(CC) $(flags) $(CXX) $(emulate) $(NVCC) $(nvcc_flags) $(SPILLS) $(nccl_library) $(mpi_cflags) $(seccomp)
 $(BUILD)/sources: text = $(sort $(library) $(of_program) $(program) $(tests) $(test_kernels) $(rungs) $(cuda_only)) $(LDFLAGS) $(mpi_libs) $(found_libs) $(cuda_libs) $(LDLIBS)
 $(BUILD)/commit: text = $(COMMIT)
 $(BUILD)/flags $(BUILD)/sources $(BUILD)/commit: always

@@ -1,58 +1,6 @@
 /* The scripts that need a GPU say no when they should, and judge their parameters where there is none. */
 #include "../support.h"
 
-static int spills(const char *line, char printed[1000]) {
-    char command[1000];
-    snprintf(
-        command, sizeof command,
-        "b=$(mktemp -d) && printf '%%s\\n' \"ptxas info    : Function properties for attend\" '    %s' >$b/a.ptxas && "
-        "sh checks/spills.sh $b/a.ptxas 2>&1; s=$?; rm -r $b; exit $s",
-        line);
-    return support_shell(command, printed, 1000);
-}
-
-Test(gpu_scripts, a_spill_is_named) {
-    char printed[1000];
-    cr_assert_eq(spills("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", printed), 0, "%s", printed);
-    cr_assert_eq(spills("32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", printed), 0, "an array");
-    cr_assert_eq(spills("8 bytes stack frame, 4 bytes spill stores, 0 bytes spill loads", printed), 1);
-    cr_assert(strstr(printed, "attend") && strstr(printed, "4 bytes spill stores"), "%s", printed);
-    cr_assert_eq(spills("8 bytes stack frame, 0 bytes spill stores, 4 bytes spill loads", printed), 1);
-    cr_assert_eq(
-        spills("ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized "
-               "due to non wgmma instructions defining accumulator registers in the function attend",
-               printed),
-        1);
-    cr_assert(strstr(printed, "a.ptxas") && strstr(printed, "C7510"), "%s", printed);
-    cr_assert_eq(spills("ptxas info    : (C7508) Potential Performance Loss: setmaxnreg ignored; unable to determine "
-                        "register count at entry.",
-                        printed),
-                 1);
-    cr_assert(strstr(printed, "C7508"), "%s", printed);
-    cr_assert_eq(spills("ptxas info    : (C7519) warpgroup.arrive is injected in around line 107", printed), 0,
-                 "a fence more: %s", printed);
-}
-
-/* A kernel with more than 32 registers hold, by the build's own rule: nothing remains of it unless SPILLS=allow. */
-Test(gpu_scripts, a_kernel_that_spills_is_not_built) {
-    static const char script[] =
-        "command -v nvcc || ls /usr/local/cuda/bin/nvcc || exit 77; b=$(mktemp -d); cat >$b/a.cu <<'E'\n"
-        "__global__ void __launch_bounds__(1024, 2) crowd(float *p) { float x[64];\n"
-        "  for (int i = 0; i < 64; i++) x[i] = p[i * 1024 + threadIdx.x];\n"
-        "  for (int k = 0; k < 9; k++) for (int i = 0; i < 64; i++) x[i] = x[i] * x[(i + 7) % 64] + x[63 - i];\n"
-        "  for (int i = 0; i < 64; i++) p[i * 1024 + threadIdx.x] = x[i]; }\n"
-        "E\n"
-        "build() { make -s -f checks/build.mk BUILD=$b $b/obj/cuda/$b/a.o \"$@\" 2>&1; }\n"
-        "build; first=$?; ls $b/obj/cuda/$b/a.o 2>/dev/null; left=$?; build SPILLS=allow; allowed=$?; ls "
-        "$b/obj/cuda/$b/a.o || "
-        "left=9\n"
-        "rm -r $b; echo first $first left $left allowed $allowed";
-    char printed[4000];
-    if (support_shell(script, printed, sizeof printed) == 77) cr_skip_test("no nvcc");
-    cr_assert(strstr(printed, "crowd") && strstr(printed, "SPILLS=allow"), "%s", printed);
-    cr_assert(strstr(printed, "first 2 left 2 allowed 0"), "%s", printed);
-}
-
 /* A compute-sanitizer that runs nothing, and ends with `status` for one of its tools. */
 static int sanitized(const char *tool, int status, char printed[1000]) {
     char command[1000];
