@@ -64,11 +64,12 @@ class Truth:
 
 
 def sets_of(shape, dtype, fixture, causal, count):
-    """`count` input sets, which take turns, and the truth of the last."""
-    sets = []
+    """`count` input sets, which take turns, and the truth of each."""
+    sets, truths = [], []
     for i in range(count):
         t = draw(shape, dtype, fixture, 1000 + i)
         truth = Truth(t, causal)
         t[O], t[LSE] = truth.O, truth.LSE
         sets.append(t)
-    return sets, truth
+        truths.append(truth)
+    return sets, truths

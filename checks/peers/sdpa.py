@@ -8,7 +8,7 @@ input sets rotate. The clock is a pair of CUDA events, behind a kernel that keep
 launched: the card's time alone, without what the host takes; an interval that the host was late for is measured again.
 FLOPs are 4·d an allowed pair forward and 2.5 times that backward, for everybody.
 
-The outputs of every second run are held against float64, in the same heads for all: a contender of ours whose worst
+The outputs of every run are held against float64, in the same heads for all: a contender of ours whose worst
 relative L2 error is beyond 1.05 times cuDNN's (float32: twice that of PyTorch's plain evaluation) FAILS, and gets no time.
 Element by element, `make check-gpu` checks.
 """
@@ -97,12 +97,12 @@ def row_of(case, who):
 def measure(tandem, clock, case, data, only):
     def skip(name, why):
         print(f"  {name:36} SKIP  {why}", flush=True)
-    sets, truth = data
+    sets, truths = data
     if not case.backward:  # the truth's O and LSE stay, for backward
         sets = [t[:O] + [torch.empty_like(t[O]), torch.empty_like(t[LSE])] + t[DO:] for t in sets]
     problem = Problem(OPS.index(case.op), case.B, case.H, case.H, case.T, case.T, case.d, case.d ** -0.5,
                       MASK[case.mask], 0)
-    heads = len(truth.heads)
+    heads = len(truths[0].heads)
     print(f"{case.op} {case.dtype} B {case.B} H {case.H} T {case.T} d {case.d} mask {case.mask}, {case.fixture}"
           + (f"; errors over {heads} of {case.B * case.H} heads" if heads < case.B * case.H else ""), flush=True)
     judges = JUDGE[case.dtype != "f32"][0][:1]
@@ -113,7 +113,7 @@ def measure(tandem, clock, case, data, only):
             judge_alone.timed = False
             found.append(judge_alone)
     found = able(found, sets, skip)
-    time_in_turns(clock, found, case, sets, truth, tandem.room)
+    time_in_turns(clock, found, case, sets, truths, tandem.room)
     judge(found, case)
     rows = [row_of(case, who) for who in found if who.timed]
     return rows, any(who.failed for who in found if who.ours)

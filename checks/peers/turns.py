@@ -28,10 +28,10 @@ def look(who, case, truth, got, lse):
         who.lse_error = worse(who.lse_error, truth.lse_error(lse))
 
 
-def time_in_turns(clock, found, case, sets, truth, workspace):
+def time_in_turns(clock, found, case, sets, truths, workspace):
     """Rounds in which each runs once, in an order of their own, so that nobody always follows the same one. What is
-    poisoned before a run is all that it may write: outputs, and the workspace that others of ours have used. The truth is
-    that of the last set: each run on it is looked at."""
+    poisoned before a run is all that it may write: outputs, and the workspace that others of ours have used. Every run is
+    looked at, by the truth of its set."""
     started, rounds, last = time.monotonic(), 0, False
     while not last:
         late = rounds > FEW_ROUNDS and time.monotonic() - started > CAP_SECONDS
@@ -39,14 +39,13 @@ def time_in_turns(clock, found, case, sets, truth, workspace):
         for who in random.Random(rounds).sample(found, len(found)):
             if not last and (not who.timed or (who.slow and not WARM <= rounds < FEW_ROUNDS)):
                 continue
-            i = SETS - 1 if last else rounds % SETS
+            i = rounds % SETS
             written = [sets[i][j] for j in ((DQ, DK, DV) if case.backward else (O, LSE))]
             ms, got = clock.time(who.run, i, written + ([workspace] if who.ours else []))
             if rounds >= WARM:
                 who.ms.append(ms)
             who.slow = who.slow or ms > SLOW_MS
-            if i == SETS - 1:
-                look(who, case, truth, got, sets[i][LSE])
+            look(who, case, truths[i], got, sets[i][LSE])
         rounds += 1
 
 

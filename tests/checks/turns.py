@@ -8,20 +8,21 @@ sys.path.insert(0, "checks/peers")
 from turns import SETS, judge, time_in_turns
 
 CASE = SimpleNamespace(backward=False, dtype="bf16", d=64, T=1024)
-TRUTH = SimpleNamespace(error=lambda name, got: got, lse_error=lambda got: got)
+TRUTHS = [SimpleNamespace(error=lambda name, got, i=i: got[1] if got[0] == i else 9.0, lse_error=lambda got: got)
+          for i in range(SETS)]
 
 
 class Clock:
-    """An output is its own error: what a run returns is what it is off by."""
+    """An output says of which set it is, and what it is off by."""
 
     def __init__(self):
         self.order, self.runs = [], {}
 
     def time(self, run, i, outputs):
-        name = run(None)
+        name = run(i)
         self.order.append(name)
         n = self.runs[name] = self.runs.get(name, -1) + 1
-        return 1.0, [2e-3 + self.wrong.get((name, n), 0)]
+        return 1.0, [(i, 2e-3 + self.wrong.get((name, n), 0))]
 
 
 def held(names, wrong=(), lse=1e-7):
@@ -30,7 +31,7 @@ def held(names, wrong=(), lse=1e-7):
                              slow=False, ms=[], error={}, lse_error=0.0, judge="", failed="") for name in names]
     clock = Clock()
     clock.wrong = dict(wrong)
-    time_in_turns(clock, found, CASE, [[lse] * 9] * SETS, TRUTH, None)
+    time_in_turns(clock, found, CASE, [[lse] * 9] * SETS, TRUTHS, None)
     judge(found, CASE)
     return [who.name for who in found if who.failed], clock, {who.name: who.judge for who in found}
 
@@ -41,7 +42,7 @@ assert failed == [], failed
 assert judges["gpu_a"] == "sdpa_cudnn", judges
 before = {(a, b) for a, b in zip(clock.order, clock.order[1:]) if b == "gpu_b"}
 assert len(before) > 2, f"gpu_b always follows {before}"
-for n in range(1, clock.runs["gpu_a"] + 1, SETS):  # the runs on the last set
+for n in range(clock.runs["gpu_a"] + 1):
     assert held(NAMES, {("gpu_a", n): 1e-3})[0] == ["gpu_a"], f"run {n}"
     assert held(NAMES, {("gpu_a", n): float("nan")})[0] == ["gpu_a"], f"NaN in run {n}"
     assert held(NAMES, {("sdpa_flash2", n): float("nan")})[0] == ["sdpa_flash2"], f"a peer's NaN in run {n}"
