@@ -1,48 +1,58 @@
-"""The figures in the headers of gpu/*/*.cu that name plots/recorded/gpu_peers_16bit.csv as their source are those there.
+"""Figures in the headers of gpu/*/*.cu that name plots/recorded/gpu_peers_16bit.csv as their source are those there.
 
-    d 64 … 493 / 592 / 649, causal 365 / 523 / 619    are TFLOP/s of the file's own rung at T 1024 / 4096 / 16384, in bf16
+    d 64 493 / 592 / 649, causal 365 / 523 / 619; d 128 …       the file's own rung, TFLOP/s in bf16, T 1024 / 4096 / 16384
+    cuDNN 9.19 in the same run: 432 / 485 / 500, 330 / …; …     a peer, in the same order; FlashAttention-2 likewise
 
-Status 1, and a line for each that differs."""
+Status 1, and a line for each that differs; a header that names the file has both d."""
 import csv
 import glob
 import re
 import sys
 
 RECORDED = "plots/recorded/gpu_peers_16bit.csv"
-FIGURES = re.compile(r"d (64|128)(?: full)? (\d+) / (\d+) / (\d+), causal (\d+) / (\d+) / (\d+)")
+THREE = r"(\d+) / (\d+) / (\d+)"
+OWN = re.compile(rf"d (64|128)(?: full)? {THREE}, causal {THREE}")
+PEER = re.compile(rf"(cuDNN|FlashAttention-2)(?: [\d.]+)? in the same run: {THREE}, {THREE}; {THREE}, {THREE}")
+PEERS = {"cuDNN": "sdpa_cudnn", "FlashAttention-2": "sdpa_flash2"}
+CELLS = [(mask, T) for mask in ("none", "causal-top-left") for T in ("1024", "4096", "16384")]
 
 
 def recorded():
     lines = [line for line in open(RECORDED) if not line.startswith("#")]
-    return {(r["variant"], r["d"], r["T"], r["mask"]): float(r["tflop_per_s"]) for r in csv.DictReader(lines)
+    return {(r["op"], r["variant"], r["d"], r["mask"], r["T"]): float(r["tflop_per_s"]) for r in csv.DictReader(lines)
             if r["dtype"] == "bf16" and int(r["B"]) * int(r["T"]) == 16384 and r["tflop_per_s"]}
 
 
 def told(path):
-    """The rung's name and its figures; none if the header names another source."""
+    """[(contender, d, its six figures)] of a header that names the file as its source; None of another."""
     text = open(path).read()
     header = re.sub(r"\n \*\s*", " ", text.split("*/")[0])
-    start = header.find("Measured")
-    if RECORDED not in header[start:] or start < 0:
-        return None, []
-    own = header[start:].split(" in the same run:")[0]
-    return re.search(r"_MATRIX_VARIANTS\(\s*(\w+)", text)[1], FIGURES.findall(own)
+    if RECORDED not in header:
+        return None
+    name = re.search(r"_MATRIX_VARIANTS\(\s*(\w+)", text)[1]
+    found = [(f"gpu_{name}_bf16", d, six) for d, *six in OWN.findall(header)]
+    if [d for _, d, _ in found] != ["64", "128"]:
+        return []
+    said = header.count(" in the same run:")
+    peers = PEER.findall(header)
+    for who, *twelve in peers:
+        found += [(PEERS[who], "64", twelve[:6]), (PEERS[who], "128", twelve[6:])]
+    return found if said == len(peers) else []
 
 
 def main():
     rates, wrong, seen = recorded(), 0, 0
     for path in sorted(glob.glob("gpu/*/*.cu")):
-        name, figures = told(path)
-        if name and not figures:
-            print(f"{path}: names {RECORDED}, and no figures are found behind it")
+        found = told(path)
+        if found == []:
+            print(f"{path}: names {RECORDED}, and its figures are not in the form that can be held to it")
             wrong += 1
-        for d, *values in figures:
-            for k, value in enumerate(values):
-                T, mask = ("1024", "4096", "16384")[k % 3], ("none", "causal-top-left")[k // 3]
-                there = rates.get((f"gpu_{name}_bf16", d, T, mask))
+        for who, d, six in found or []:
+            for (mask, T), value in zip(CELLS, six):
+                there = rates.get((path.split("/")[1], who, d, mask, T))
                 seen += 1
                 if there is None or f"{there:.0f}" != value:
-                    print(f"{path}: d {d}, T {T}, {mask}: {value}, in {RECORDED} {there}")
+                    print(f"{path}: {who}, d {d}, T {T}, {mask}: {value}, in {RECORDED} {there}")
                     wrong += 1
     if not seen:
         print(f"no header of gpu/*/*.cu names {RECORDED}")

@@ -9,9 +9,9 @@
  * Gain expected: an instruction of a warp does 2048 multiply-adds where rung 3's does 32, one a thread; rung 3 was
  * bound by its loads, 1.25 floats each, and here a load of 512 bytes serves 4096. Both passes together compute seven
  * products. Registers 166 to 253; shared memory 37, 69 and 99 KiB for tiles of 64, 128 and 256 columns; one stage.
- * Measured (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048, T 1024, 4096, 16384), TFLOP/s: d 64 64, 79, 84, causal 54,
- * 76, 87; d 128 120, 151, 161, causal 97, 144, 164; rung 3 8 at both. Bound by waiting: every tile is loaded, and then
- * used, by the same few warps.
+ * Measured (H200, plots/recorded/gpu_peers_16bit.csv, bf16, B·T = 16384, H·d = 2048; T 1024 / 4096 / 16384), TFLOP/s:
+ * d 64 65 / 80 / 87, causal 55 / 78 / 89; d 128 120 / 152 / 162, causal 97 / 144 / 166. Rung 3 has 8 at both. Bound by
+ * waiting: every tile is loaded, and then used, by the same few warps.
  * Takes what there is: any strides and alignment (16-byte loads where they fit), any d (tiles of 64, 128 or 256
  * columns, zeros from d on). The rungs after this one, which do not, send theirs here. */
 #include "mma_tiles.h"

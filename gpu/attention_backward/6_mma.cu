@@ -16,9 +16,9 @@
  * Gain expected: 1.4 for the products, and once more what was not hidden: 2 or more. Registers 255, no more than a
  * thread may have; shared memory 97 KiB for d ≤ 64, two blocks of 128 threads on a multiprocessor; 193 KiB for d = 128,
  * one of 256; two stages.
- * Measured (H200, 2026-11-30, bf16, B·T = 16384, H·d = 2048), TFLOP/s at T 1024, 4096, 16384: d 64 289, 328, 337,
- * causal 220, 311, 329; d 128 292, 341, 355, causal 220, 321, 350; rung 5 64, 79, 84 and 120, 151, 161, not causal.
- * FlashAttention-2, which has the same instructions, gave 190, 256, 278 and 199, 276, 298.
+ * Measured (H200, plots/recorded/gpu_peers_16bit.csv, bf16, B·T = 16384, H·d = 2048; T 1024 / 4096 / 16384), TFLOP/s:
+ * d 64 289 / 331 / 340, causal 221 / 311 / 346; d 128 299 / 346 / 361, causal 223 / 324 / 362. FlashAttention-2 in the
+ * same run: 216 / 271 / 286, 155 / 233 / 274; 231 / 291 / 307, 171 / 257 / 312; it has the same instructions.
  * What it took at d 128, T 4096: 16 rows a warp and all of P in its registers 256; 32 rows, two warps sharing them,
  * 304; copies, masks and places in shared memory in fewer instructions 337. What would cost: dQ at the same moment in
  * both of the two warps, which then also wait at the same moment, 303; one body for both, which chooses its tensors, 12

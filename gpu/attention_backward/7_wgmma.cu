@@ -15,8 +15,8 @@
  * Gain expected: from mma.sync, which reaches not much over half of the matrix units' rate, and from warps that need
  * not wait for loads: twice rung 6.
  *
- * LSE and D come in boxes like the tiles. By the plain bulk copy, racecheck (2025.3) does not see that the barrier
- * which counts its bytes orders it, and reports every reader.
+ * LSE and D come in boxes like the tiles. Of the plain bulk copy racecheck (2025.3) reports every reader, though the
+ * barrier that counts its bytes orders it; of boxes it says nothing, which need not mean that it follows them.
  *
  * Shared memory: 195 KiB at d = 64, 194 at d = 128, of which 1 KiB to align the rest. Stages: 2 of Q, dO and dS. No
  * spills.

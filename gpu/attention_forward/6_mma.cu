@@ -10,8 +10,10 @@
  * and 9 send here what does not suit them.
  *
  * At d 64, 128, 256: 230, 252, 255 registers; 49, 91, 105 KiB of shared memory; two blocks of four warps on a
- * multiprocessor. Measured (H200, 2026-11-30; B·T 16384, H·d 2048, T 4096; bf16, and fp16 the same), TFLOP/s without a
- * mask and causal: 85 and 79 at d 64, 90 and 85 at d 128; rungs 4 and 5 reach 8 and 43 on float32.
+ * multiprocessor.
+ * Measured (H200, plots/recorded/gpu_peers_16bit.csv; B·T 16384, H·d 2048; T 1024 / 4096 / 16384; bf16, and fp16 the
+ * same), in TFLOP/s: d 64 79 / 85 / 87, causal 67 / 79 / 83; d 128 85 / 91 / 92, causal 73 / 85 / 88. Rungs 4 and 5
+ * reach 8 and 43 on float32.
  * What bounds it: shared memory, busy in 84 % of the cycles (Nsight Compute, d 128), while the matrix units are in 15
  * %. A row of a tile is 128 bytes or a multiple, so that the 8 rows of 16 bytes that ldmatrix reads at once lie in the
  * same 4 of 32 banks and come one after the other: with tiles of 96 × 96, the 288 ldmatrix of a tile take 9216 turns of

@@ -6,8 +6,9 @@
  * next piece's.
  *
  * At d 64, 128, 256: 230, 236, 255 registers; 49, 69, 105 KiB of shared memory; two blocks on a multiprocessor.
- * Measured (as rung 6), TFLOP/s without a mask and causal: 207 and 186 at d 64, 249 and 224 at d 128; of the tiles, at
- * d 128, 64 × 64 gave 226, 128 × 64 254 but with registers spilled.
+ * Measured (as rung 6, plots/recorded/gpu_peers_16bit.csv): d 64 178 / 207 / 223, causal 138 / 186 / 211; d 128 218 /
+ * 251 / 261, causal 169 / 225 / 249. Of the tiles, at d 128, T 4096, 64 × 64 gave 226 where this one gave 249, 128 × 64
+ * 254 but with registers spilled.
  * Conflicts of banks fell from 966 million turns to 7 million (Nsight Compute, d 128), and the matrix units are busy in
  * 40 % of the cycles. What bounds it: the wait for K and V, a fifth of a warp's time. Rung 8 takes that away, and
  * nothing else, and gains 30 % at d 128.

@@ -7,10 +7,11 @@
  * A copy is of 16 bytes at addresses that 16 divides: tensors that have other rows go to rung 6.
  *
  * At d 64, 128, 256: 242, 246, 255 registers; 65, 101, 101 KiB of shared memory; two stages; two blocks on a
- * multiprocessor. Measured (as rung 6), TFLOP/s without a mask and causal: 257 and 233 at d 64, 323 and 281 at d 128.
- * The matrix units are busy in 51 % of the cycles, shared memory in 58 % (Nsight Compute, d 128). What bounds it: that
- * warps which share rows wait for each other, and P's way through shared memory: without either rung 9 gains 17 % at
- * d 128 and a third at d 64 (T 4096, no mask).
+ * multiprocessor.
+ * Measured (as rung 6, plots/recorded/gpu_peers_16bit.csv): d 64 230 / 257 / 264, causal 177 / 233 / 250; d 128 281 /
+ * 325 / 335, causal 214 / 281 / 305. The matrix units are busy in 51 % of the cycles, shared memory in 58 % (Nsight
+ * Compute, d 128). What bounds it: that warps which share rows wait for each other, and P's way through shared memory:
+ * without either rung 9 gains 20 % at d 128 and a third at d 64 (T 4096, no mask).
  *
  * Rounding points            Q, K, V   q·k, m, l, a   P          O, LSE
  *   mma_async_bf16/fp16      16 bits   float          16 bits    float, then their tensor's dtype */

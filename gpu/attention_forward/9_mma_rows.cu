@@ -13,11 +13,12 @@
  * of the largest q·k, go to rung 6.
  *
  * At d 64, 128, 256: 253, 255, 230 registers; 82, 98, 97 KiB of shared memory; two stages; two blocks of four warps on
- * a multiprocessor. Measured (as rung 6), TFLOP/s without a mask and causal, T 1024, 4096, 16384: at d 64 309 and 244,
- * 341 and 326, 350 and 352; at d 128 336 and 270, 377 and 360, 392 and 393. PyTorch's FlashAttention-2 that day: 266
- * and 183, 290 and 263, 304 and 289; 292 and 205, 327 and 286, 342 and 313. Other tiles, T 4096, no mask: at d 64 128 ×
- * 64 323, 64 × 64 243; at d 128 128 × 32 338, 64 × 64 276, eight warps of 16 rows 277. The loop over d in the first
- * product unrolled by 1, 2, 4 instead of whole: 339, 328, 334 at d 128. Pairs from earlier runs, each pair of one run:
+ * a multiprocessor.
+ * Measured (as rung 6, plots/recorded/gpu_peers_16bit.csv): d 64 310 / 348 / 358, causal 238 / 327 / 361; d 128 338 /
+ * 391 / 409, causal 265 / 370 / 411. FlashAttention-2 in the same run: 285 / 305 / 311, 214 / 284 / 300; 330 / 356 /
+ * 364, 245 / 308 / 327. Other tiles, T 4096, no mask, in a run where these gave 341 and 377: at d 64 128 × 64 323, 64 ×
+ * 64 243; at d 128 128 × 32 338, 64 × 64 276, eight warps of 16 rows 277. The loop over d in the first product unrolled
+ * by 1, 2, 4 instead of whole: 339, 328, 334 at d 128. Pairs from earlier runs, each pair of one run:
  * without longest first 318 instead of 351 at d 128, T 4096, causal; O multiplied also by ones 365 instead of 379 at d
  * 128; not asking at d 64 343 instead of 317.
  * What bounds it: latency. The matrix units are busy in 59 % of the cycles, shared memory in 51 %, and a scheduler
